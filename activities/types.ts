@@ -1,0 +1,127 @@
+// What workflows know of activities: names, small inputs, small outputs. Bulk travels by reference through the store.
+import type { GateRecord } from '../domain/gate.ts';
+import type { Ending, FailureClass, RejectionReason, Result } from '../domain/failures.ts';
+import type { Ref } from '../domain/refs.ts';
+import type { PlanShape } from '../domain/sweep.ts';
+
+/** Whose phase it is: a trial of the plan, or one side of a task's gate. The pair with `generation` is the idempotency key. */
+export type Subject =
+  | {
+      readonly kind: 'trial';
+      readonly sweep: string;
+      readonly plan: Ref;
+      readonly index: number;
+      readonly generation: number;
+    }
+  | {
+      readonly kind: 'gate';
+      readonly sweep: string;
+      readonly plan: Ref;
+      readonly task: number;
+      readonly agent: 'oracle' | 'nop';
+      readonly environmentMode: 'shared' | 'separate';
+      readonly generation: number;
+    };
+
+/** Timeouts that the workflow sets on the activities of one trial, from its limits. */
+export interface TrialTimes {
+  readonly steps: readonly { readonly name: string; readonly agentMs: number; readonly verifierMs: number }[];
+  readonly setupMs: number;
+}
+
+export interface ProvisionOutcome {
+  readonly uid: string;
+  readonly host: string;
+}
+
+export interface EpisodeOutcome {
+  readonly ending: Ending;
+  readonly turns: number;
+}
+
+export interface DeltaOutcome {
+  /** The end that the delta itself names: its cap was passed, or the final state could not be read. */
+  readonly ending: 'agent-disk-full' | null;
+  readonly finalState: boolean;
+}
+
+export interface VerifyOutcome {
+  readonly result: Result;
+  readonly reward: number | null;
+  /** False: the step's min_reward was not met, later steps are unreached. */
+  readonly goOn: boolean;
+}
+
+export interface TrialOutcome {
+  readonly counts: boolean;
+  readonly ending: Ending | null;
+  readonly result: Result | null;
+  readonly failure: FailureClass | null;
+  readonly generations: number;
+}
+
+export interface SweepShape {
+  readonly shape: PlanShape;
+  readonly concurrency: number;
+}
+
+export interface GateSummary {
+  readonly outcome: GateRecord['outcome'];
+  readonly reason: RejectionReason | null;
+}
+
+export interface PhaseInput {
+  readonly subject: Subject;
+}
+export interface StepInput extends PhaseInput {
+  /** Index of the step, from 0. */
+  readonly step: number;
+}
+
+/** Every activity is idempotent by its input. A failure is an ApplicationFailure whose type is a failure class. */
+export interface Activities {
+  /** The plan's shape and the settings as they are now. */
+  readPlan(input: { readonly sweep: string; readonly plan: Ref }): Promise<SweepShape>;
+  /** Limits of a subject's task; and whether its verdict is there already. */
+  readTrial(input: PhaseInput): Promise<{ readonly times: TrialTimes; readonly done: TrialOutcome | null }>;
+  /** The gate record under the task's key, null where it is not made yet. */
+  readGate(input: { readonly plan: Ref; readonly task: number }): Promise<GateSummary | null>;
+  /** Refuses what the driver cannot run, builds or finds the images: null, or why the task is rejected. */
+  prepareTask(input: {
+    readonly sweep: string;
+    readonly plan: Ref;
+    readonly task: number;
+  }): Promise<GateSummary | null>;
+  /** Creates or adopts the agent's sandbox. */
+  provision(input: PhaseInput): Promise<ProvisionOutcome>;
+  /** Proves closed egress, then starts the image's ENTRYPOINT and waits for the healthcheck. */
+  passBarrier(input: PhaseInput): Promise<void>;
+  /** Runs one step's episode, or goes on with it from its turn records. Heartbeats. */
+  runEpisode(input: StepInput): Promise<EpisodeOutcome>;
+  /** Stops the agent's processes and takes the delta of this step's end. */
+  takeDelta(input: StepInput): Promise<DeltaOutcome>;
+  /** Verifies this step's end: in a fresh sandbox, or in the same where the mode is shared. Heartbeats. */
+  verify(input: StepInput): Promise<VerifyOutcome>;
+  /** Writes the verdict, once, from the phases' stored outcomes. */
+  recordVerdict(input: PhaseInput & { readonly reached: number }): Promise<TrialOutcome>;
+  /** Writes a generation's failure record, once. */
+  recordFailure(
+    input: PhaseInput & {
+      readonly failureClass: FailureClass;
+      readonly phase: string;
+      readonly message: string;
+    },
+  ): Promise<void>;
+  /** Destroys every sandbox of this generation; its connections are closed. */
+  cleanUp(input: PhaseInput): Promise<void>;
+  /** Reads both sides' outcomes and writes the gate record; asks for the shared mode to be tried where only it may pass. */
+  concludeGate(input: {
+    readonly sweep: string;
+    readonly plan: Ref;
+    readonly task: number;
+    readonly environmentMode: 'shared' | 'separate';
+    /** Generations whose outcomes count; null: that side could not be verified, for this reason. */
+    readonly oracle: number | null;
+    readonly nop: number | null;
+  }): Promise<GateSummary | { readonly outcome: 'try-shared' }>;
+}

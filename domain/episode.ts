@@ -1,0 +1,84 @@
+// The two records of a turn, and the summary of an episode: what a lost worker's episode goes on from.
+import { z } from 'zod';
+import { RefSchema } from './refs.ts';
+
+/**
+ * Written once, before any keystroke of the turn; the write is also the fence against a zombie worker.
+ * Prompt ids are the suffix since the last turn, with a checksum of the prefix.
+ */
+export const ReplyRecordSchema = z.strictObject({
+  format: z.literal('passband.reply'),
+  version: z.literal(1),
+  /** Index of the model call in its episode, from 0. */
+  call: z.int().min(0),
+  kind: z.enum(['reply', 'overflow']),
+  /** sha256 of the request's messages: a resumed episode that asks something else is a defect of ours. */
+  requestDigest: z.string(),
+  text: z.string(),
+  reasoning: z.string().nullable(),
+  finishReason: z.enum(['stop', 'length']),
+  promptIds: z
+    .strictObject({
+      suffix: z.array(z.int()),
+      prefixLength: z.int().min(0),
+      prefixSha256: z.string(),
+      extends: z.boolean(),
+      breakIndex: z.int().nullable(),
+    })
+    .nullable(),
+  completionIds: z.array(z.int()).nullable(),
+  logprobs: z.array(z.number()).nullable(),
+  usage: z.strictObject({
+    promptTokens: z.int().min(0),
+    completionTokens: z.int().min(0),
+    cachedTokens: z.int().min(0).nullable(),
+    /** True where the server sent no usage and the counts come from ids or from an estimate. */
+    estimated: z.boolean(),
+  }),
+  times: z.strictObject({
+    startedAt: z.string(),
+    /** Milliseconds from the request of the reply that was used to its first and to its last token. */
+    firstTokenMs: z.number().min(0).nullable(),
+    lastTokenMs: z.number().min(0),
+    /** Tries before the one that was used. */
+    retries: z.int().min(0),
+  }),
+});
+export type ReplyRecord = z.infer<typeof ReplyRecordSchema>;
+
+/** Written once, when the turn's keystrokes are acknowledged inside the sandbox. */
+export const ObservationRecordSchema = z.strictObject({
+  format: z.literal('passband.observation'),
+  version: z.literal(1),
+  /** Index of the terminal call in its episode, from 0; `send SEQ` of the sandbox is seq = call + 1. */
+  call: z.int().min(0),
+  kind: z.enum(['act', 'run']),
+  requestDigest: z.string(),
+  actions: z.array(z.strictObject({ keystrokes: z.string(), durationMs: z.number() })),
+  observation: z
+    .strictObject({ alive: z.boolean(), fresh: z.string().nullable(), screen: z.string() })
+    .nullable(),
+  result: z.strictObject({ exitCode: z.int(), timedOut: z.boolean(), output: z.string() }).nullable(),
+  /** Wall time of the commands, as charged to the agent's clock. */
+  commandsMs: z.number().min(0),
+  startedAt: z.string(),
+});
+export type ObservationRecord = z.infer<typeof ObservationRecordSchema>;
+
+export const EpisodeSummarySchema = z.strictObject({
+  chargedMs: z.number().min(0),
+  nominalMs: z.number().min(0).nullable(),
+  wallMs: z.number().min(0),
+  /** Of the first reply; null where nothing was streamed. */
+  firstTokenMs: z.number().min(0).nullable(),
+  turns: z.int().min(0),
+  promptTokens: z.int().min(0),
+  outputTokens: z.int().min(0),
+  tokensEstimated: z.boolean(),
+  /** Processes of the sandbox that the kernel killed for memory while the episode went on. */
+  oomKills: z.int().min(0),
+  trajectory: RefSchema,
+  messages: RefSchema,
+  recording: RefSchema.nullable(),
+});
+export type EpisodeSummary = z.infer<typeof EpisodeSummarySchema>;

@@ -1,0 +1,121 @@
+// The two ports that a scaffold sees, and nothing else: a Terminal and a Model.
+
+/** What a scaffold types in one turn: keystrokes, then at least `durationMs` of waiting from their start. */
+export interface TerminalAction {
+  /** An exact tmux key name (`C-c`, `Enter`) is that key; anything else is typed literally. Empty waits. */
+  readonly keystrokes: string;
+  readonly durationMs: number;
+}
+
+export interface Observation {
+  /** False once the terminal session is gone: nothing can be typed any more. */
+  readonly alive: boolean;
+  /** Output since the last observation, null where it cannot be told apart from what was there. */
+  readonly fresh: string | null;
+  /** The visible screen. */
+  readonly screen: string;
+}
+
+/** A command outside the terminal: argv without a shell, stdin closed. */
+export interface PlainCommand {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number | null;
+}
+
+export interface PlainResult {
+  /** Exit status; 128 + signal where a signal ended it. */
+  readonly exitCode: number;
+  readonly timedOut: boolean;
+  /** Both streams as they came, bounded. */
+  readonly output: string;
+}
+
+export interface Terminal {
+  /** Types the actions in order and observes. With no actions: observes only. */
+  act(actions: readonly TerminalAction[]): Promise<Observation>;
+  /** Runs one command beside the terminal, as the agent's user. */
+  run(command: PlainCommand): Promise<PlainResult>;
+}
+
+export interface ChatMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+export type FinishReason = 'stop' | 'length';
+
+/** One reply of the model, or the server's word that the prompt does not fit its context. */
+export type Answer =
+  | {
+      readonly kind: 'reply';
+      /** The reply's text; reasoning_content is kept apart. */
+      readonly text: string;
+      readonly reasoning: string | null;
+      readonly finishReason: FinishReason;
+      readonly promptTokens: number;
+      readonly completionTokens: number;
+    }
+  | { readonly kind: 'overflow'; readonly message: string };
+
+export interface Model {
+  readonly name: string;
+  ask(messages: readonly ChatMessage[]): Promise<Answer>;
+}
+
+/** The agent's end as the scaffold itself can see it; the runner adds those that only it can see. */
+export type ScaffoldEnding =
+  'completed' | 'turn-limit' | 'out-of-context' | 'out-of-output' | 'no-valid-call' | 'terminal-lost';
+
+/** One step of an episode in the shape of ATIF, kept by the scaffold for the trajectory. */
+export interface TrajectoryStep {
+  readonly source: 'system' | 'user' | 'agent';
+  readonly message: string;
+  readonly reasoning?: string;
+  readonly toolCalls?: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly arguments: Readonly<Record<string, unknown>>;
+  }[];
+  readonly observation?: string;
+  /** Index of the model call (from 0) whose metrics belong to this step. */
+  readonly call?: number;
+}
+
+export interface EpisodeEnd {
+  readonly ending: ScaffoldEnding;
+  readonly detail: string | null;
+}
+
+export interface EpisodeInput {
+  readonly instruction: string;
+  /** Environment of the oracle's solution; empty for every other scaffold. */
+  readonly solutionEnv: Readonly<Record<string, string>>;
+  /** Validated options of the scaffold. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export interface EpisodeTools {
+  readonly terminal: Terminal;
+  readonly model: Model;
+  /** Appends to the trajectory. */
+  readonly log: (step: TrajectoryStep) => void;
+  /** The chat as it stands, kept for the SFT-ready column. */
+  readonly keepMessages: (messages: readonly ChatMessage[]) => void;
+}
+
+/**
+ * A scaffold drives the two ports and nothing else, deterministically: same answers and observations, same
+ * calls. So an episode that lost its worker is run again over its records, and goes on where they end.
+ */
+export interface Scaffold {
+  readonly name: string;
+  readonly version: string;
+  /** Whether the solution is laid at /solution before the episode: the oracle alone. */
+  readonly needsSolution: boolean;
+  /** Whether it asks the model at all. */
+  readonly needsModel: boolean;
+  /** Parses its options; throws InputError. The result, as JSON, is part of the trial's identity. */
+  parseOptions(options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
+  episode(input: EpisodeInput, tools: EpisodeTools): Promise<EpisodeEnd>;
+}

@@ -1,0 +1,156 @@
+// A sweep's plan: what is graded, in which order. Identity and order only: endpoints, concurrency and time are no part of it.
+import { z } from 'zod';
+import { rejectionReasons } from './failures.ts';
+import { RefSchema } from './refs.ts';
+import { TaskSchema } from './task.ts';
+
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+const slug = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/);
+
+export const PlannedTaskSchema = z.strictObject({
+  id: z.string().min(1),
+  /** The id made safe for keys and labels, unique in the plan. */
+  slug,
+  /** Digest of what acts on a trial: instruction, environment, verifier, acting task.toml values. */
+  digest,
+  solutionDigest: digest.nullable(),
+  /** Where this task's gate record lies: one a (task, solution, driver, network, environment mode). */
+  gateKey: digest,
+  /** The whole folder as a canonical tar: what the sweep grades, whatever happens to the folder. */
+  package: RefSchema,
+  task: TaskSchema,
+  warnings: z.array(z.string()),
+});
+export type PlannedTask = z.infer<typeof PlannedTaskSchema>;
+
+/** Sampling and template settings sent with each request: part of a model's identity. */
+export const SamplingSchema = z.strictObject({
+  temperature: z.number().min(0).optional(),
+  topP: z.number().gt(0).max(1).optional(),
+  topK: z.int().optional(),
+  maxTokens: z.int().positive().optional(),
+  seed: z.int().optional(),
+  reasoningEffort: z.string().optional(),
+  chatTemplateKwargs: z.record(z.string(), z.unknown()).optional(),
+});
+export type Sampling = z.infer<typeof SamplingSchema>;
+
+export const PlannedModelSchema = z.strictObject({
+  name: z.string().min(1),
+  slug,
+  /** Digest of weights where the server tells it, else what the user states, else `unstated`. */
+  revision: z.string().min(1),
+  sampling: SamplingSchema,
+  /** Digest of revision and sampling. */
+  digest,
+  /** k: attempts of each task by this model. */
+  attempts: z.int().positive(),
+  /** Tokens a second that the nominal clock charges; null: no nominal time. */
+  nominalTokensPerSecond: z.number().positive().nullable(),
+});
+export type PlannedModel = z.infer<typeof PlannedModelSchema>;
+
+export const PlannedScaffoldSchema = z.strictObject({
+  name: z.string().min(1),
+  slug,
+  version: z.string().min(1),
+  options: z.record(z.string(), z.unknown()),
+  digest,
+});
+export type PlannedScaffold = z.infer<typeof PlannedScaffoldSchema>;
+
+export const RejectionSchema = z.strictObject({
+  task: z.string(),
+  file: z.string().nullable(),
+  key: z.string().nullable(),
+  line: z.int().nullable(),
+  reason: z.enum(rejectionReasons),
+  message: z.string(),
+});
+export type Rejection = z.infer<typeof RejectionSchema>;
+
+export const PlanSchema = z.strictObject({
+  format: z.literal('passband.plan'),
+  version: z.literal(1),
+  sweep: slug,
+  tasks: z.array(PlannedTaskSchema),
+  models: z.array(PlannedModelSchema).min(1),
+  scaffolds: z.array(PlannedScaffoldSchema).min(1),
+  /** What was read and cannot be planned, with the reason: never dropped in silence. */
+  rejected: z.array(RejectionSchema),
+  driver: z.enum(['engine', 'kubernetes']),
+  network: z.enum(['deny', 'as-declared']),
+  clock: z.enum(['charged', 'nominal']),
+  /** Tasks without a solution run all the same. */
+  unaudited: z.boolean(),
+  /** The reward's key in reward.json where several are written. */
+  rewardKey: z.string().nullable(),
+  /** RUN has no network at build either. */
+  offlineBuild: z.boolean(),
+});
+export type Plan = z.infer<typeof PlanSchema>;
+
+/** One planned trial, by its position in a plan's order. `attempt` counts from 1. */
+export interface PlannedTrial {
+  readonly index: number;
+  readonly task: number;
+  readonly model: number;
+  readonly scaffold: number;
+  readonly attempt: number;
+}
+
+/** The counts that decide a plan's order: small enough for a workflow's payload. */
+export interface PlanShape {
+  readonly tasks: number;
+  /** k of each model. */
+  readonly attempts: readonly number[];
+  readonly scaffolds: number;
+}
+
+export function shapeOf(plan: Pick<Plan, 'tasks' | 'models' | 'scaffolds'>): PlanShape {
+  return {
+    tasks: plan.tasks.length,
+    attempts: plan.models.map((model) => model.attempts),
+    scaffolds: plan.scaffolds.length,
+  };
+}
+
+/** How many trials a plan of this shape holds. */
+export function countTrials(shape: PlanShape): number {
+  return shape.tasks * shape.scaffolds * shape.attempts.reduce((sum, k) => sum + k, 0);
+}
+
+/**
+ * The trial at a position of the attempt-major order: attempt 1 of every task under every model, then attempt 2,
+ * so that a cut budget cuts evenly. Models whose k is smaller leave the order when their attempts are used.
+ * @throws RangeError where there is no such position.
+ */
+export function trialAt(shape: PlanShape, index: number): PlannedTrial {
+  let rest = index;
+  const rounds = Math.max(0, ...shape.attempts);
+  for (let attempt = 1; index >= 0 && attempt <= rounds; attempt += 1) {
+    const models = shape.attempts.flatMap((k, model) => (k >= attempt ? [model] : []));
+    const perTask = models.length * shape.scaffolds;
+    if (rest < perTask * shape.tasks) {
+      const within = rest % perTask;
+      const model = models[Math.floor(within / shape.scaffolds)];
+      if (model === undefined) break;
+      return { index, task: Math.floor(rest / perTask), model, scaffold: within % shape.scaffolds, attempt };
+    }
+    rest -= perTask * shape.tasks;
+  }
+  throw new RangeError(`no trial at position ${index} of this plan`);
+}
+
+/** What may change while a sweep runs: no part of any trial's identity. Read anew by every activity. */
+export const SweepSettingsSchema = z.strictObject({
+  format: z.literal('passband.settings'),
+  version: z.literal(1),
+  concurrency: z.int().positive(),
+  /** By model name. `apiKeyEnv` names a variable of the worker's environment. */
+  endpoints: z.record(
+    z.string(),
+    z.strictObject({ url: z.url(), servedName: z.string().nullable(), apiKeyEnv: z.string().nullable() }),
+  ),
+});
+export type SweepSettings = z.infer<typeof SweepSettingsSchema>;
