@@ -70,6 +70,29 @@ export interface GateSummary {
   readonly reason: RejectionReason | null;
 }
 
+/** Images are there and the gate may begin: in the mode that the task asks for, separate where it leaves it unset. */
+export interface GateReady {
+  readonly outcome: 'ready';
+  readonly environmentMode: 'shared' | 'separate';
+}
+
+/** What is known of a subject before a generation begins. */
+export interface TrialState {
+  readonly times: TrialTimes;
+  /** The outcome of the verdict that is there already. */
+  readonly done: TrialOutcome | null;
+  /** The first generation that has left nothing in the store: from 1. */
+  readonly generation: number;
+}
+
+/** Which trials of a stretch of the plan's order have their verdict already. */
+export interface DoneTrials {
+  /** Runs of positions: [first, how many], ascending. */
+  readonly runs: readonly (readonly [number, number])[];
+  readonly endings: Readonly<Partial<Record<Ending, number>>>;
+  readonly results: Readonly<Partial<Record<Result, number>>>;
+}
+
 export interface PhaseInput {
   readonly subject: Subject;
 }
@@ -78,20 +101,33 @@ export interface StepInput extends PhaseInput {
   readonly step: number;
 }
 
-/** Every activity is idempotent by its input. A failure is an ApplicationFailure whose type is a failure class. */
+/**
+ * Every activity is idempotent by its input. A failure is an ApplicationFailure whose type is a failure class.
+ * The worker heartbeats for every activity while it runs, so that a dead worker is noticed within the heartbeat timeout.
+ */
 export interface Activities {
   /** The plan's shape and the settings as they are now. */
   readPlan(input: { readonly sweep: string; readonly plan: Ref }): Promise<SweepShape>;
-  /** Limits of a subject's task; and whether its verdict is there already. */
-  readTrial(input: PhaseInput): Promise<{ readonly times: TrialTimes; readonly done: TrialOutcome | null }>;
-  /** The gate record under the task's key, null where it is not made yet. */
+  /** Which trials at positions [first, first + count) have a verdict: what a resumed sweep does not start. */
+  readDone(input: {
+    readonly sweep: string;
+    readonly plan: Ref;
+    readonly first: number;
+    readonly count: number;
+  }): Promise<DoneTrials>;
+  /** Limits of a subject's task, its verdict where it is there, and the generation to begin (the input's own is ignored). */
+  readTrial(input: PhaseInput): Promise<TrialState>;
+  /** The rejection that stands under the task's key; null where the gate is to be formed, or its images to be looked at first. */
   readGate(input: { readonly plan: Ref; readonly task: number }): Promise<GateSummary | null>;
-  /** Refuses what the driver cannot run, builds or finds the images: null, or why the task is rejected. */
+  /**
+   * Refuses what the driver cannot run, builds or finds the images. Answers the gate record that stands for exactly
+   * those images, or that needs no run; else that the gate may begin.
+   */
   prepareTask(input: {
     readonly sweep: string;
     readonly plan: Ref;
     readonly task: number;
-  }): Promise<GateSummary | null>;
+  }): Promise<GateSummary | GateReady>;
   /** Creates or adopts the agent's sandbox. */
   provision(input: PhaseInput): Promise<ProvisionOutcome>;
   /** Proves closed egress, then starts the image's ENTRYPOINT and waits for the healthcheck. */
@@ -120,7 +156,7 @@ export interface Activities {
     readonly plan: Ref;
     readonly task: number;
     readonly environmentMode: 'shared' | 'separate';
-    /** Generations whose outcomes count; null: that side could not be verified, for this reason. */
+    /** Generations whose outcomes count; null: that side ended in a failure that the task owns (failure table). */
     readonly oracle: number | null;
     readonly nop: number | null;
   }): Promise<GateSummary | { readonly outcome: 'try-shared' }>;

@@ -41,6 +41,8 @@ export interface Terminal {
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant';
   readonly content: string;
+  /** What an assistant thought before its content, where a scaffold hands it back (`interleaved_thinking`). */
+  readonly reasoning?: string;
 }
 
 export type FinishReason = 'stop' | 'length';

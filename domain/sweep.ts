@@ -1,6 +1,7 @@
 // A sweep's plan: what is graded, in which order. Identity and order only: endpoints, concurrency and time are no part of it.
 import { z } from 'zod';
 import { rejectionReasons } from './failures.ts';
+import type { PlanShape } from './order.ts';
 import { RefSchema } from './refs.ts';
 import { TaskSchema } from './task.ts';
 
@@ -74,7 +75,8 @@ export const PlanSchema = z.strictObject({
   version: z.literal(1),
   sweep: slug,
   tasks: z.array(PlannedTaskSchema),
-  models: z.array(PlannedModelSchema).min(1),
+  /** None: an audit, the gates alone. */
+  models: z.array(PlannedModelSchema),
   scaffolds: z.array(PlannedScaffoldSchema).min(1),
   /** What was read and cannot be planned, with the reason: never dropped in silence. */
   rejected: z.array(RejectionSchema),
@@ -90,22 +92,7 @@ export const PlanSchema = z.strictObject({
 });
 export type Plan = z.infer<typeof PlanSchema>;
 
-/** One planned trial, by its position in a plan's order. `attempt` counts from 1. */
-export interface PlannedTrial {
-  readonly index: number;
-  readonly task: number;
-  readonly model: number;
-  readonly scaffold: number;
-  readonly attempt: number;
-}
-
-/** The counts that decide a plan's order: small enough for a workflow's payload. */
-export interface PlanShape {
-  readonly tasks: number;
-  /** k of each model. */
-  readonly attempts: readonly number[];
-  readonly scaffolds: number;
-}
+export { countTrials, trialAt, type PlanShape } from './order.ts';
 
 export function shapeOf(plan: Pick<Plan, 'tasks' | 'models' | 'scaffolds'>): PlanShape {
   return {
@@ -113,33 +100,6 @@ export function shapeOf(plan: Pick<Plan, 'tasks' | 'models' | 'scaffolds'>): Pla
     attempts: plan.models.map((model) => model.attempts),
     scaffolds: plan.scaffolds.length,
   };
-}
-
-/** How many trials a plan of this shape holds. */
-export function countTrials(shape: PlanShape): number {
-  return shape.tasks * shape.scaffolds * shape.attempts.reduce((sum, k) => sum + k, 0);
-}
-
-/**
- * The trial at a position of the attempt-major order: attempt 1 of every task under every model, then attempt 2,
- * so that a cut budget cuts evenly. Models whose k is smaller leave the order when their attempts are used.
- * @throws RangeError where there is no such position.
- */
-export function trialAt(shape: PlanShape, index: number): PlannedTrial {
-  let rest = index;
-  const rounds = Math.max(0, ...shape.attempts);
-  for (let attempt = 1; index >= 0 && attempt <= rounds; attempt += 1) {
-    const models = shape.attempts.flatMap((k, model) => (k >= attempt ? [model] : []));
-    const perTask = models.length * shape.scaffolds;
-    if (rest < perTask * shape.tasks) {
-      const within = rest % perTask;
-      const model = models[Math.floor(within / shape.scaffolds)];
-      if (model === undefined) break;
-      return { index, task: Math.floor(rest / perTask), model, scaffold: within % shape.scaffolds, attempt };
-    }
-    rest -= perTask * shape.tasks;
-  }
-  throw new RangeError(`no trial at position ${index} of this plan`);
 }
 
 /** What may change while a sweep runs: no part of any trial's identity. Read anew by every activity. */

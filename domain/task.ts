@@ -3,7 +3,6 @@ import { z } from 'zod';
 
 /** Who set a limit: the task declared it, the sweep overrode it, or our documented default applies. */
 export const SetBySchema = z.enum(['task', 'sweep', 'default']);
-export type SetBy = z.infer<typeof SetBySchema>;
 
 const limit = z.strictObject({ value: z.number().positive(), setBy: SetBySchema });
 export type Limit = z.infer<typeof limit>;
@@ -36,7 +35,6 @@ export const UserSchema = z.union([z.string().min(1), z.int().min(0), z.null()])
 export type User = z.infer<typeof UserSchema>;
 
 export const NetworkModeSchema = z.enum(['public', 'no-network', 'allowlist']);
-export type NetworkMode = z.infer<typeof NetworkModeSchema>;
 
 export const HealthcheckSchema = z.strictObject({
   command: z.string().min(1),

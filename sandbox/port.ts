@@ -142,6 +142,9 @@ export interface TerminalOptions {
   readonly limitBytes: number;
 }
 
+/** Where the recording of the terminal (asciicast v2) lies in the sandbox, for getFiles. Never a part of the delta. */
+export const recordingPath = '/.passband-recording.cast';
+
 export interface ActResult {
   readonly observation: Observation;
   readonly wallMs: number;
@@ -179,7 +182,7 @@ export interface Sandbox {
   start(command: Omit<Command, 'stdin' | 'timeoutMs'>): Promise<void>;
   /** Lays a tar. Retried whole on a cut; counted and hashed on both ends, a difference is an error. */
   putFiles(tar: () => Readable, options: PutOptions): Promise<Transfer>;
-  /** Streams a tar of the paths into `sink`; hashed on both ends. */
+  /** Streams a tar of the paths into `sink`; hashed on both ends. After a cut `sink` is called again, for all of it. */
   getFiles(options: GetOptions, sink: (tar: Readable) => Promise<void>): Promise<GetResult>;
   removePaths(paths: readonly string[]): Promise<void>;
   /** Names in each directory, in order; a directory that is not there has none. */
@@ -240,9 +243,7 @@ export interface SandboxDriver {
   /** Removes it by force, whatever its state. Not there: done. */
   destroy(name: string): Promise<void>;
   /** Names and labels of all sandboxes that carry the labels. */
-  list(
-    labels: Readonly<Record<string, string>>,
-  ): Promise<
+  list(labels: Readonly<Record<string, string>>): Promise<
     readonly {
       readonly name: string;
       readonly labels: Readonly<Record<string, string>>;

@@ -32,6 +32,11 @@ export interface Store {
   putBlob(body: Readable | Uint8Array): Promise<Ref>;
   /** Objects whose key begins with the prefix, in key order. */
   list(prefix: string): AsyncIterable<ObjectInfo>;
+  /**
+   * Folders right under a prefix that is empty or ends in a slash, each whole with its closing slash, in key order,
+   * without going through what is in them. An empty folder may be among them.
+   */
+  listFolders(prefix: string): AsyncIterable<string>;
   /** Checks that the store can be written to: ClassifiedError or InputError with a clear line where it cannot. */
   check(): Promise<void>;
   close(): Promise<void>;

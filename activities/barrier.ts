@@ -1,0 +1,125 @@
+// The network barrier: closed egress is proved from inside before anything of the task runs.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClassifiedError } from '../domain/errors.ts';
+import type { NetworkProof } from '../domain/network.ts';
+import type { Healthcheck, User } from '../domain/task.ts';
+import { SandboxGone, type Sandbox } from '../sandbox/port.ts';
+import { smallArchive } from './archives.ts';
+import { endPhase, phases, readPhase } from './phase-records.ts';
+import { openAgentSandbox } from './provision.ts';
+import { resolveSubject, type Grading } from './subject.ts';
+import type { PhaseInput } from './types.ts';
+import type { Run, World } from './world.ts';
+
+/** What an image's ENTRYPOINT is given to run: it waits for ever, so that a set-up script has something to exec. */
+const idleCommand = ['/opt/passband/bin/supervisor', 'idle'] as const;
+
+/** Every user may write there: the agent's user and the verifier's may differ. */
+const logFolders = ['logs', 'logs/agent', 'logs/verifier', 'logs/artifacts'].map((name) => ({
+  name: `${name}/`,
+  mode: 0o777,
+  content: null,
+}));
+
+export async function passBarrier(world: World, { subject }: PhaseInput, run: Run): Promise<void> {
+  const grading = await resolveSubject(world, subject);
+  if ((await readPhase(world, phases.barrier(grading))) !== null) return;
+  const sandbox = await openAgentSandbox(world, grading);
+  const network = await openBarrier(sandbox, grading, run.signal);
+  await endPhase(world, phases.barrier(grading), {
+    format: 'passband.phase.barrier',
+    version: 1,
+    network,
+  });
+}
+
+/** Proves the network, makes the log folders, starts the image's ENTRYPOINT and waits for the healthcheck. */
+export async function openBarrier(
+  sandbox: Sandbox,
+  grading: Grading,
+  signal: AbortSignal,
+): Promise<NetworkProof> {
+  const network = await proveClosed(sandbox, grading, signal);
+  await sandbox.putFiles(() => smallArchive(logFolders), { dir: '/', replace: false, owner: null });
+  const { entrypoint } = sandbox.image;
+  if (entrypoint.length > 0) await sandbox.start({ id: 'entrypoint', argv: [...entrypoint, ...idleCommand] });
+  const { healthcheck } = grading.task.task;
+  if (healthcheck !== null) {
+    await waitHealthy(sandbox, { healthcheck, user: null, name: 'healthcheck', grading, signal });
+  }
+  return network;
+}
+
+/**
+ * The network proof of a sandbox in which nothing of the task has run.
+ * @throws ClassifiedError EgressOpen or EgressUnprovable
+ */
+export async function proveClosed(
+  sandbox: Sandbox,
+  { plan, task }: Pick<Grading, 'plan' | 'task'>,
+  signal: AbortSignal,
+): Promise<NetworkProof> {
+  const proof = await sandbox.proveNetwork(signal);
+  const declared = plan.network === 'as-declared' && task.task.networkMode === 'public';
+  if (proof.outcome === 'denied' || (proof.outcome === 'as-declared' && declared)) return proof;
+  const open = proof.probes.filter(({ outcome }) => outcome !== 'denied').map(({ target }) => target);
+  const seen = open.length > 0 ? open.join(', ') : proof.interfaces.map(({ name }) => name).join(', ');
+  throw proof.outcome === 'unprovable'
+    ? new ClassifiedError(
+        'EgressUnprovable',
+        `closed egress cannot be proved in ${sandbox.identity.name}: ${seen}`,
+      )
+    : new ClassifiedError('EgressOpen', `egress is open from ${sandbox.identity.name}: ${seen}`);
+}
+
+export interface HealthWait {
+  readonly healthcheck: Healthcheck;
+  readonly user: User;
+  /** Its commands' ids begin so. */
+  readonly name: string;
+  readonly grading: Grading;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One success is enough; failures within the start period do not count, then `retries` in a row are the end. At the
+ * gate that end is the task's own; after a gate that passed it is this machine's, and the trial starts over.
+ * @throws ClassifiedError TaskInvalid or SandboxLost
+ */
+export async function waitHealthy(sandbox: Sandbox, wait: HealthWait): Promise<void> {
+  const { healthcheck, signal } = wait;
+  const started = performance.now();
+  let counted = 0;
+  for (let tries = 1; ; tries += 1) {
+    const { exitCode, timedOut, stderr } = await sandbox.run(
+      {
+        id: `${wait.name}-${tries}`,
+        argv: ['/bin/sh', '-c', healthcheck.command],
+        user: wait.user,
+        timeoutMs: healthcheck.timeoutSec * 1_000,
+        outputLimitBytes: 4_096,
+      },
+      signal,
+    );
+    if (exitCode === 0 && !timedOut) return;
+    const starting = performance.now() - started < healthcheck.startPeriodSec * 1_000;
+    if (!starting) counted += 1;
+    if (counted >= healthcheck.retries) {
+      const how = timedOut ? `did not end in ${healthcheck.timeoutSec} s` : `exited with ${exitCode}`;
+      const said = Buffer.from(stderr).toString().trim().slice(-300);
+      throw new ClassifiedError(
+        wait.grading.actor.kind === 'gate' ? 'TaskInvalid' : 'SandboxLost',
+        `the healthcheck ${how}, ${counted} times in a row: ${said}`,
+      );
+    }
+    await sleep((starting ? healthcheck.startIntervalSec : healthcheck.intervalSec) * 1_000, undefined, {
+      signal,
+    });
+  }
+}
+
+/** True where what runs inside a sandbox ended it: an ending or a result, and no loss. */
+export const isOwnDoing = (
+  error: unknown,
+): error is SandboxGone & { readonly state: { readonly kind: 'gone'; readonly cause: 'self' } } =>
+  error instanceof SandboxGone && error.state.kind === 'gone' && error.state.cause === 'self';

@@ -1,0 +1,103 @@
+// The delta of a step's end: what the agent's processes left, stopped first where the verifier is another sandbox.
+import type { DeltaManifest } from '../domain/delta.ts';
+import { DeltaManifestSchema, deltaLimitBytes } from '../domain/delta.ts';
+import type { Ref } from '../domain/refs.ts';
+import type { Artifact, Step } from '../domain/task.ts';
+import { isWithin } from '../domain/withhold-rules.ts';
+import type { Sandbox, TakenDelta } from '../sandbox/port.ts';
+import { isOwnDoing } from './barrier.ts';
+import { collect } from './collect.ts';
+import { readGround, type Ground } from './ground.ts';
+import { endPhase, needPhase, phases, readPhase, type DeltaRecord } from './phase-records.ts';
+import { openAgentSandbox } from './provision.ts';
+import { isLastStep, resolveSubject, stepAt, type Grading } from './subject.ts';
+import type { DeltaOutcome, StepInput } from './types.ts';
+import type { Run, World } from './world.ts';
+
+/** The convention's folder for what is handed over; it is there from the start, and never missing. */
+const handOver: Artifact = { source: '/logs/artifacts', destination: null, exclude: [], service: null };
+
+/** The oracle may create them, we make them in every sandbox: alone they are nobody's work. */
+const ownFolders: ReadonlySet<string> = new Set([
+  '/logs',
+  '/logs/agent',
+  '/logs/verifier',
+  '/logs/artifacts',
+]);
+
+export async function takeDelta(world: World, { subject, step }: StepInput, run: Run): Promise<DeltaOutcome> {
+  const grading = await resolveSubject(world, subject);
+  const phase = phases.delta(grading, step);
+  const record =
+    (await readPhase(world, phase)) ?? (await endPhase(world, phase, await take(world, grading, step, run)));
+  return { ending: record.ending, finalState: record.finalState };
+}
+
+const recordOf = (fields: Omit<DeltaRecord, 'format' | 'version'>): DeltaRecord => ({
+  format: 'passband.phase.delta',
+  version: 1,
+  ...fields,
+});
+
+/** No final state can be read: what runs inside has ended the sandbox, and the episode's ending says how. */
+const noFinalState = (ending: DeltaRecord['ending'], warnings: string[]): DeltaRecord =>
+  recordOf({ finalState: false, ending, delta: null, warnings });
+
+async function take(world: World, grading: Grading, index: number, run: Run): Promise<DeltaRecord> {
+  await needPhase(world, phases.episode(grading, index));
+  const warnings: string[] = [];
+  try {
+    const sandbox = await openAgentSandbox(world, grading);
+    const ground = await readGround(world, grading);
+    if (ground.environmentMode === 'separate') {
+      warnings.push(...(await collect(sandbox, grading.task.task, index, run.signal)));
+      // Between steps they only stand still: a later step may need them.
+      if (isLastStep(grading, index)) await sandbox.endProcesses();
+      else await sandbox.pause();
+    }
+    let content: Ref | null = null;
+    const taken = await takeFrom(sandbox, stepAt(grading, index), ground, async (tar) => {
+      content = await world.store.putBlob(tar);
+    });
+    if (taken.overLimit) return noFinalState('agent-disk-full', warnings);
+    const manifest = manifestOf(taken, content, grading);
+    const delta = await world.store.putBlob(Buffer.from(JSON.stringify(DeltaManifestSchema.parse(manifest))));
+    return recordOf({ finalState: true, ending: null, delta, warnings });
+  } catch (error) {
+    if (isOwnDoing(error)) return noFinalState(null, [...warnings, error.message]);
+    throw error;
+  }
+}
+
+/** Whether only the declared artifacts are handed to the verifier. */
+export const handsOverArtifacts = (
+  step: Step,
+  ground: Pick<Ground, 'environmentMode' | 'verifierImage'>,
+): boolean =>
+  ground.environmentMode === 'separate' && (ground.verifierImage !== null || step.artifacts.length > 0);
+
+function takeFrom(
+  sandbox: Sandbox,
+  step: Step,
+  ground: Ground,
+  sink: Parameters<Sandbox['takeDelta']>[1],
+): Promise<TakenDelta> {
+  return handsOverArtifacts(step, ground)
+    ? sandbox.takeArtifacts([...step.artifacts, handOver], deltaLimitBytes, sink)
+    : sandbox.takeDelta(deltaLimitBytes, sink);
+}
+
+/** What was laid by us, for the oracle or for every agent, is no part of anybody's work. */
+function manifestOf(taken: TakenDelta, content: Ref | null, { actor }: Grading): DeltaManifest {
+  const solutionIsOurs = actor.kind === 'gate' && actor.agent === 'oracle';
+  const isOurs = (path: string, kind: string): boolean =>
+    (kind === 'directory' && ownFolders.has(path)) ||
+    path === '/logs/agent/oracle.txt' ||
+    (solutionIsOurs && isWithin(path, '/solution'));
+  return {
+    ...taken.manifest,
+    entries: taken.manifest.entries.filter(({ path, kind }) => !isOurs(path, kind)),
+    missing: taken.manifest.missing.filter((path) => path !== handOver.source),
+    content: taken.hasContent ? content : null,
+  };
+}

@@ -1,0 +1,113 @@
+// The Model port over its records: the n-th call answers from its record, else asks, writes the record, and goes on.
+import type { ReplyRecord } from '../../domain/episode.ts';
+import type { Answer, ChatMessage, Model } from '../../domain/ports.ts';
+import type { RawAnswer } from '../../model/answer.ts';
+import type { AskInput, ModelClient } from '../../model/client.ts';
+import { TimeUp } from './ending.ts';
+import { PromptIdsChain } from './prompt-ids.ts';
+import type { EpisodeSession } from './session.ts';
+import { digestOf, replies } from './turn-records.ts';
+
+/** What setTimeout takes; a longer one would fire at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
+export interface RecordedModelOptions {
+  readonly name: string;
+  readonly sessionId: string;
+  /** Asked for when a call has no record: an episode that goes on from its records needs no endpoint for them. */
+  readonly client: () => Promise<Pick<ModelClient, 'ask'>>;
+}
+
+export class RecordedModel implements Model {
+  readonly name: string;
+  /** Records of the calls made so far, in order. */
+  readonly replies: ReplyRecord[] = [];
+  readonly #session: EpisodeSession;
+  readonly #options: RecordedModelOptions;
+  readonly #ids = new PromptIdsChain();
+
+  constructor(session: EpisodeSession, options: RecordedModelOptions) {
+    this.name = options.name;
+    this.#session = session;
+    this.#options = options;
+  }
+
+  ask(messages: readonly ChatMessage[]): Promise<Answer> {
+    return this.#session.call(async () => {
+      const call = this.replies.length;
+      const requestDigest = digestOf(messages);
+      const { records, clock } = this.#session;
+      const known = await records.find(replies, call, requestDigest);
+      const record = known ?? this.#recordOf(await this.#askNow(messages), call, requestDigest);
+      if (known === null) await records.write(replies, call, record);
+      this.replies.push(record);
+      this.#ids.take(record);
+      clock.chargeReply(record);
+      return answerOf(record);
+    });
+  }
+
+  /** Asks the server. The time that is left runs from the first token on; when it is used up, the reply is cut. */
+  async #askNow(messages: readonly ChatMessage[]): Promise<RawAnswer> {
+    const { clock, signal } = this.#session;
+    const deadline = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const input: AskInput = {
+      messages,
+      sessionId: this.#options.sessionId,
+      signal: AbortSignal.any([signal, deadline.signal]),
+      onFirstToken: () => {
+        if (clock.countsTokens) return;
+        timer = setTimeout(() => deadline.abort(new TimeUp()), Math.min(clock.remainingMs, longestTimerMs));
+      },
+    };
+    try {
+      const client = await this.#options.client();
+      return await client.ask(input);
+    } catch (error) {
+      if (deadline.signal.aborted && !signal.aborted) {
+        clock.chargeCutReply();
+        throw deadline.signal.reason;
+      }
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #recordOf(answer: RawAnswer, call: number, requestDigest: string): ReplyRecord {
+    return {
+      format: 'passband.reply',
+      version: 1,
+      call,
+      kind: answer.kind,
+      requestDigest,
+      text: answer.text,
+      reasoning: answer.reasoning,
+      finishReason: answer.finishReason,
+      promptIds: answer.promptIds === null ? null : this.#ids.next(answer.promptIds),
+      completionIds: answer.completionIds,
+      logprobs: answer.logprobs,
+      usage: answer.usage,
+      times: { ...answer.times, retries: this.#retries() },
+    };
+  }
+
+  /** Tries of the activity before this one that no earlier reply has accounted for: they failed at this call. */
+  #retries(): number {
+    const accounted = this.replies.reduce((sum, { times }) => sum + times.retries, 0);
+    return Math.max(0, this.#session.attempt - 1 - accounted);
+  }
+}
+
+function answerOf(record: ReplyRecord): Answer {
+  if (record.kind === 'overflow') return { kind: 'overflow', message: record.text };
+  return {
+    kind: 'reply',
+    text: record.text,
+    reasoning: record.reasoning,
+    finishReason: record.finishReason,
+    promptTokens: record.usage.promptTokens,
+    completionTokens: record.usage.completionTokens,
+  };
+}

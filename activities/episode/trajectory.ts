@@ -1,0 +1,84 @@
+// The trajectory of an episode: the scaffold's own steps, with times, tokens and ids from the reply records.
+import type { ReplyRecord } from '../../domain/episode.ts';
+import type { TrajectoryStep } from '../../domain/ports.ts';
+import { AtifSchema, type Atif, type AtifStep } from './atif.ts';
+
+export interface TrajectoryInput {
+  readonly sessionId: string;
+  readonly agent: { readonly name: string; readonly version: string };
+  /** Null where the scaffold asks no model. */
+  readonly modelName: string | null;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly instruction: string;
+  readonly steps: readonly TrajectoryStep[];
+  readonly replies: readonly ReplyRecord[];
+}
+
+/**
+ * The episode in ATIF v1.8, checked by its schema. An episode that ended before its scaffold said anything holds the
+ * instruction alone: the format wants at least one step.
+ */
+export function trajectoryOf(input: TrajectoryInput): Atif {
+  const { replies, modelName } = input;
+  const steps: readonly TrajectoryStep[] =
+    input.steps.length > 0 ? input.steps : [{ source: 'user', message: input.instruction }];
+  return AtifSchema.parse({
+    schema_version: 'ATIF-v1.8',
+    session_id: input.sessionId,
+    agent: {
+      ...input.agent,
+      ...(modelName !== null && { model_name: modelName }),
+      extra: { ...input.options },
+    },
+    steps: steps.map((step, at) => stepOf(step, at + 1, input)),
+    final_metrics: {
+      total_prompt_tokens: replies.reduce((sum, { usage }) => sum + usage.promptTokens, 0),
+      total_completion_tokens: replies.reduce((sum, { usage }) => sum + usage.completionTokens, 0),
+      total_steps: steps.length,
+    },
+  } satisfies Atif);
+}
+
+function stepOf(step: TrajectoryStep, id: number, { replies, modelName }: TrajectoryInput): AtifStep {
+  const { reasoning, toolCalls, observation, call } = step;
+  const reply = call === undefined ? undefined : replies[call];
+  const [only, ...others] = toolCalls ?? [];
+  return {
+    step_id: id,
+    ...(reply && { timestamp: reply.times.startedAt }),
+    source: step.source,
+    ...(step.source === 'agent' && modelName !== null && { model_name: modelName }),
+    message: step.message,
+    ...(reasoning !== undefined && { reasoning_content: reasoning }),
+    ...(toolCalls && {
+      tool_calls: toolCalls.map((one) => ({
+        tool_call_id: one.id,
+        function_name: one.name,
+        arguments: { ...one.arguments },
+      })),
+    }),
+    ...(observation !== undefined && {
+      observation: {
+        results: [{ ...(only && others.length === 0 && { source_call_id: only.id }), content: observation }],
+      },
+    }),
+    ...(reply && { metrics: metricsOf(reply) }),
+  };
+}
+
+/** Prompt ids stay in the turn records: whole, they would grow with the square of the episode. */
+function metricsOf({ usage, completionIds, logprobs, times }: ReplyRecord): NonNullable<AtifStep['metrics']> {
+  return {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    ...(usage.cachedTokens !== null && { cached_tokens: usage.cachedTokens }),
+    ...(completionIds && { completion_token_ids: completionIds }),
+    ...(logprobs && { logprobs }),
+    extra: {
+      first_token_ms: times.firstTokenMs,
+      last_token_ms: times.lastTokenMs,
+      retries: times.retries,
+      ...(usage.estimated && { tokens_estimated: true }),
+    },
+  };
+}

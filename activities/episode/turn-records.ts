@@ -1,0 +1,75 @@
+// The turn records of one step's episode: read where they are there, else written once, before anything follows from them.
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import { ClassifiedError } from '../../domain/errors.ts';
+import { ObservationRecordSchema, ReplyRecordSchema } from '../../domain/episode.ts';
+import { observationKey, replyKey } from '../../domain/layout.ts';
+import { putJsonOnce, readJson } from '../../store/objects.ts';
+import type { Store } from '../../store/port.ts';
+import { overtaken } from './ending.ts';
+
+export interface RecordKind<T extends { readonly requestDigest: string }> {
+  readonly key: (generation: string, step: number, call: number) => string;
+  readonly schema: z.ZodType<T>;
+}
+
+export const replies = { key: replyKey, schema: ReplyRecordSchema };
+export const observations = { key: observationKey, schema: ObservationRecordSchema };
+
+/** sha256 of what was asked: a resumed episode that asks something else is a defect of ours. */
+export const digestOf = (request: unknown): string =>
+  createHash('sha256').update(JSON.stringify(request)).digest('hex');
+
+export class TurnRecords {
+  readonly #store: Store;
+  readonly #prefix: string;
+  readonly #step: number;
+  readonly #there: ReadonlySet<string>;
+
+  private constructor(store: Store, place: { prefix: string; step: number; there: ReadonlySet<string> }) {
+    this.#store = store;
+    this.#prefix = place.prefix;
+    this.#step = place.step;
+    this.#there = place.there;
+  }
+
+  /** Looks once at which records are there: a new episode asks the store for none of them. */
+  static async open(store: Store, prefix: string, step: number): Promise<TurnRecords> {
+    const first = replyKey(prefix, step, 0);
+    const there = new Set<string>();
+    for await (const { key } of store.list(first.slice(0, first.lastIndexOf('/') + 1))) there.add(key);
+    return new TurnRecords(store, { prefix, step, there });
+  }
+
+  /**
+   * The record of a call, null where it has not been made.
+   * @throws ClassifiedError Unexpected where the record answers another request than this one
+   */
+  async find<T extends { readonly requestDigest: string }>(
+    kind: RecordKind<T>,
+    call: number,
+    requestDigest: string,
+  ): Promise<T | null> {
+    const key = kind.key(this.#prefix, this.#step, call);
+    if (!this.#there.has(key)) return null;
+    const record = await readJson(this.#store, key, kind.schema);
+    if (record !== null && record.requestDigest !== requestDigest) {
+      throw new ClassifiedError(
+        'Unexpected',
+        `${key} answers another request: the episode is not deterministic`,
+      );
+    }
+    return record;
+  }
+
+  /** Writes the record of a call. @throws ClassifiedError Unexpected where another worker was first */
+  async write<T extends { readonly requestDigest: string }>(
+    kind: RecordKind<T>,
+    call: number,
+    record: T,
+  ): Promise<void> {
+    const key = kind.key(this.#prefix, this.#step, call);
+    const { written, same } = await putJsonOnce(this.#store, key, kind.schema, record);
+    if (!written && !same) throw overtaken(key);
+  }
+}

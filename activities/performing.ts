@@ -1,0 +1,49 @@
+// The frame around every activity: heartbeats, cancellation, translation of failures, one log line.
+import { Context } from '@temporalio/activity';
+import { classOf, failureOf } from './translate.ts';
+import type { Run, World } from './world.ts';
+
+/** Well inside the heartbeat timeout that the workflow sets. */
+const heartbeatMs = 5_000;
+
+/** An activity as the worker registers it, of a body that knows nothing of Temporal. */
+export function performing<Input, Output>(
+  world: World,
+  phase: string,
+  body: (world: World, input: Input, run: Run) => Promise<Output>,
+): (input: Input) => Promise<Output> {
+  return async (input) => {
+    const context = Context.current();
+    const { attempt, workflowExecution } = context.info;
+    let details: Readonly<Record<string, unknown>> = {};
+    const run: Run = {
+      attempt,
+      signal: context.cancellationSignal,
+      heartbeat: (now) => {
+        details = now;
+        context.heartbeat(now);
+      },
+    };
+    const beats = setInterval(() => context.heartbeat(details), heartbeatMs);
+    const started = performance.now();
+    const line = (): Record<string, unknown> => ({
+      phase,
+      workflow: workflowExecution?.workflowId,
+      attempt,
+      durationMs: Math.round(performance.now() - started),
+    });
+    try {
+      const output = await body(world, input, run);
+      world.log.info(line(), `${phase} done`);
+      return output;
+    } catch (error) {
+      if (run.signal.aborted) throw run.signal.reason;
+      const failure = failureOf(error, { attempt, unit: Math.random() });
+      const stack = classOf(error) === 'Unexpected' && error instanceof Error ? { stack: error.stack } : {};
+      world.log.warn({ ...line(), failure: failure.type, ...stack }, `${phase}: ${failure.message}`);
+      throw failure;
+    } finally {
+      clearInterval(beats);
+    }
+  };
+}

@@ -1,0 +1,56 @@
+// What a failed activity says to its workflow: an ApplicationFailure whose type is a class of the failure table.
+import { ApplicationFailure } from '@temporalio/common';
+import { activityBackoff, fullJitterMs } from '../domain/backoff.ts';
+import { ClassifiedError, InputError } from '../domain/errors.ts';
+import { failureTable, type FailureClass } from '../domain/failures.ts';
+import { SandboxGone } from '../sandbox/port.ts';
+
+/** Bytes of a message that go into a workflow's history. */
+const messageLimitBytes = 2_048;
+
+export interface Attempt {
+  /** Which try of the activity failed, from 1. */
+  readonly attempt: number;
+  /** In [0, 1): where in the backoff's range this wait lies. */
+  readonly unit: number;
+}
+
+/**
+ * The failure by the table: the class as its type, retried by the server only where the table says that the same
+ * activity is asked again, after a wait with full jitter or the one that the other side asked for.
+ */
+export function failureOf(error: unknown, { attempt, unit }: Attempt): ApplicationFailure {
+  const failureClass = classOf(error);
+  const retried = failureTable[failureClass].retry === 'activity';
+  const asked = error instanceof ClassifiedError ? error.retryAfterMs : null;
+  return ApplicationFailure.create({
+    message: bounded(messageOf(error)),
+    type: failureClass,
+    nonRetryable: !retried,
+    ...(retried ? { nextRetryDelay: asked ?? fullJitterMs(activityBackoff, attempt, unit) } : {}),
+  });
+}
+
+/** The class of any error: what no boundary has named is `Unexpected`. */
+export function classOf(error: unknown): FailureClass {
+  if (error instanceof ClassifiedError) return error.failureClass;
+  // An end that the sandbox brought on itself is dealt with by the phase; one that reaches this is a phase's defect.
+  if (error instanceof SandboxGone) {
+    return error.state.kind === 'gone' && error.state.cause === 'self' ? 'Unexpected' : 'SandboxLost';
+  }
+  return error instanceof InputError ? 'ConfigInvalid' : 'Unexpected';
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const named =
+    error instanceof ClassifiedError || error instanceof InputError || error instanceof SandboxGone;
+  return named ? error.message : `${error.name}: ${error.message}`;
+}
+
+function bounded(message: string): string {
+  const bytes = Buffer.from(message);
+  if (bytes.byteLength <= messageLimitBytes) return message;
+  const half = messageLimitBytes / 2 - 4;
+  return `${bytes.subarray(0, half).toString()} … ${bytes.subarray(-half).toString()}`;
+}

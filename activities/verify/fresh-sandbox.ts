@@ -1,0 +1,58 @@
+// A fresh sandbox for one verification: made, proved to be closed, used once, removed.
+import type { Image } from '../../domain/gate.ts';
+import type { SandboxRecord } from '../../domain/verdict.ts';
+import type { Sandbox } from '../../sandbox/port.ts';
+import { proveClosed } from '../barrier.ts';
+import { sandboxSpec } from '../provision.ts';
+import type { Grading } from '../subject.ts';
+import type { Run, World } from '../world.ts';
+
+export interface FreshUse {
+  readonly grading: Grading;
+  /** `verifier-0`: a part of the sandbox's name. */
+  readonly phase: string;
+  readonly image: Image;
+  readonly env: Readonly<Record<string, string>>;
+  /** The image is a verifier's own: the task's work directory is not in it. */
+  readonly ownWorkdir?: boolean;
+  readonly run: Run;
+}
+
+/** Where a sandbox was, as the verdict tells it. */
+export type Place = Pick<SandboxRecord, 'uid' | 'host' | 'imageDigest' | 'network'>;
+
+/**
+ * Does `body` in a sandbox that nobody has touched. A later try of the activity gets another one: what an earlier
+ * try began in its own is not gone on with.
+ */
+export async function inFreshSandbox<T>(
+  world: World,
+  use: FreshUse,
+  body: (sandbox: Sandbox, place: Place) => Promise<T>,
+): Promise<T> {
+  const { grading, image, env, ownWorkdir = false, run } = use;
+  const phaseOf = (attempt: number): string => (attempt === 1 ? use.phase : `${use.phase}-a${attempt}`);
+  const specOf = (attempt: number) =>
+    sandboxSpec(world, grading, { phase: phaseOf(attempt), image, env, ownWorkdir });
+  if (run.attempt > 1) await world.sandboxes.destroy((await specOf(run.attempt - 1)).name);
+  const spec = await specOf(run.attempt);
+  const sandbox = await world.driver.create(spec, run.signal);
+  try {
+    const network = await proveClosed(sandbox, grading, run.signal);
+    const { uid, host, imageDigest } = sandbox.identity;
+    return await body(sandbox, { uid, host, imageDigest, network });
+  } finally {
+    await remove(world, sandbox);
+  }
+}
+
+/** What was found out stands whether or not the sandbox goes away now: the generation's clean-up asks again. */
+async function remove(world: World, sandbox: Sandbox): Promise<void> {
+  const { name } = sandbox.identity;
+  try {
+    await sandbox.close();
+    await world.sandboxes.destroy(name);
+  } catch (error) {
+    world.log.warn({ sandbox: name, error: String(error) }, 'a verifier stays until its clean-up');
+  }
+}

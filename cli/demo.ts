@@ -1,0 +1,93 @@
+// passband demo: the sample tasks against three known-rate models, the bands beside the known rates.
+import { Command } from 'commander';
+import { fileURLToPath } from 'node:url';
+import { findEngine } from '../embedded/engine.ts';
+import { rateOf } from '../instruments/known-rate/intent.ts';
+import { hasBase, parseBase, registerBase } from '../sandbox/engine/base-images.ts';
+import { parseEndpoint } from '../sandbox/engine/endpoint.ts';
+import { formatLabels } from './bands.ts';
+import { calibrateSweep, defaultSeed, formatCalibration } from './calibrate.ts';
+import { positiveInt } from './numbers.ts';
+import { exitCodes, note, printJson, printLine } from './output.ts';
+import { readLabels } from './results.ts';
+import { storeUrl, useStore, withStore, type StoreOption } from './store-option.ts';
+import { SweepFileSchema } from './sweep-request.ts';
+import { runSweep } from './sweep-run.ts';
+import { exitCodeOf, formatSummary, withServers, type ServerFlags } from './sweep-start.ts';
+
+const tasksDir = fileURLToPath(new URL('../examples/tasks', import.meta.url));
+const models = ['known-rate-0.1', 'known-rate-0.5', 'known-rate-0.9'];
+const attempts = 8;
+/** What the sample tasks are built on. */
+const baseImage = 'debian:12';
+
+type DemoFlags = StoreOption &
+  ServerFlags & { readonly concurrency: number; readonly name: string; readonly json?: boolean };
+
+async function demo(flags: DemoFlags): Promise<void> {
+  const engine = await findEngine(flags.engine ?? null, process.env);
+  try {
+    await ensureBase(engine.endpoint);
+    await grade(flags, engine.endpoint);
+  } finally {
+    await engine.stop();
+  }
+}
+
+async function grade(flags: DemoFlags, engine: string): Promise<void> {
+  const request = SweepFileSchema.parse({
+    name: flags.name,
+    tasks: tasksDir,
+    models: models.map((name) => ({ name })),
+    attempts,
+    concurrency: flags.concurrency,
+  });
+  const url = storeUrl(flags);
+  await useStore({ store: url }, async (store) => {
+    const end = await runSweep(request, store, {
+      temporal: flags.temporal ?? null,
+      namespace: flags.namespace,
+      engine,
+      storeUrl: url,
+      seed: defaultSeed,
+      detach: false,
+      gatesOnly: false,
+      env: process.env,
+    });
+    process.exitCode = exitCodeOf(end);
+    const labels = await readLabels(store, flags.name, new Map());
+    const { sweep, planned, counted, rejected } = end.summary;
+    if (flags.json === true) {
+      printJson({ sweep, planned, counted, rejected, labels });
+    } else {
+      printLine(formatLabels(labels, rateOf));
+      printLine(formatSummary(end.summary));
+      if (counted > 0) printLine(formatCalibration(await calibrateSweep(store, sweep, defaultSeed)));
+      printLine(`results: ${store.url} (npx passband bands ${sweep}, npx passband trial list ${sweep})`);
+    }
+    if (end.interrupted) note('interrupted: nothing is left running; npm run demo goes on where it was');
+  });
+}
+
+/** Makes the base image by debootstrap where the engine neither has it nor can pull it. */
+async function ensureBase(endpoint: string): Promise<void> {
+  const parsed = parseEndpoint(endpoint);
+  if (await hasBase(parsed, baseImage, true)) return;
+  note(`no registry gives ${baseImage}: making it with debootstrap (about a minute, once)`);
+  await registerBase(parsed, await parseBase(`${baseImage}=debootstrap`), note);
+}
+
+export function demoCommand(): Command {
+  return withServers(withStore(new Command('demo')))
+    .description(
+      'grade the sample tasks against three known-rate models and compare the bands with the rates',
+    )
+    .option('--name <name>', 'the name of the sweep', 'demo')
+    .option('--concurrency <n>', 'trials that run at once', positiveInt, 8)
+    .option('--json', 'print one JSON document {sweep, planned, counted, rejected, labels}')
+    .addHelpText(
+      'after',
+      `\nExits 0 where every planned trial is counted, 3 where coverage is below 1, ${exitCodes.interrupted} on Ctrl-C.`,
+    )
+    .action(demo);
+}

@@ -1,0 +1,83 @@
+// Follows a sweep's workflow to its end: polls its progress, shows it, answers its last word.
+import { WorkflowFailedError, WorkflowNotFoundError, type Client } from '@temporalio/client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClassifiedError } from '../domain/errors.ts';
+import { progressQuery, sweepWorkflowId } from '../workflows/messages.ts';
+import type { SweepProgress } from '../workflows/reports.ts';
+import type { ProgressView } from './progress.ts';
+
+const pollMs = 1_000;
+/** Several polls without an answer are worth a line: no worker, or a server that is away. */
+const quietPolls = 15;
+
+/** The progress of a running or ended sweep, null where its workflow has not read the plan yet. */
+export async function readProgress(client: Client, sweep: string): Promise<SweepProgress | null> {
+  return await client.workflow.getHandle(sweepWorkflowId(sweep)).query(progressQuery);
+}
+
+/** One call that is given up when `signal` aborts. */
+async function ask<T>(client: Client, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  // A signal of its own: the client listens on it for good.
+  const asking = new AbortController();
+  const giveUp = (): void => asking.abort();
+  if (signal.aborted) giveUp();
+  signal.addEventListener('abort', giveUp, { once: true });
+  try {
+    return await client.withAbortSignal(asking.signal, call);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+/**
+ * Follows until the workflow ends or `signal` aborts. When it is settled no call is left on the client's connection:
+ * one that is tried again on a closed connection ends the process.
+ * @returns what the sweep has come to; null where it was aborted here or cancelled elsewhere.
+ * @throws ClassifiedError where the workflow failed.
+ */
+export async function followSweep(
+  client: Client,
+  sweep: string,
+  view: ProgressView,
+  signal: AbortSignal,
+): Promise<SweepProgress | null> {
+  const handle = client.workflow.getHandle(sweepWorkflowId(sweep));
+  const ended = new AbortController();
+  const end = (): void => ended.abort();
+  if (signal.aborted) end();
+  signal.addEventListener('abort', end, { once: true });
+  let quiet = 0;
+  const poll = async (): Promise<void> => {
+    while (!ended.signal.aborted) {
+      try {
+        const progress = await ask(client, ended.signal, () => handle.query(progressQuery));
+        if (progress !== null) view.update(progress);
+        quiet = 0;
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return;
+        quiet += 1;
+        if (quiet % quietPolls === 0)
+          view.say('no answer about the sweep yet: no worker is listening, or the server is away');
+      }
+      await sleep(pollMs, undefined, { signal: ended.signal }).catch(() => {});
+    }
+  };
+  const polling = poll();
+  try {
+    return await ask(client, ended.signal, () => handle.result() as Promise<SweepProgress>);
+  } catch (error) {
+    if (signal.aborted) return null;
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    if (error.cause?.name === 'CancelledFailure') return null;
+    throw new ClassifiedError(
+      'Unexpected',
+      `the sweep's workflow ended: ${error.cause?.message ?? error.message}`,
+      { cause: error },
+    );
+  } finally {
+    signal.removeEventListener('abort', end);
+    end();
+    view.end();
+    await polling;
+  }
+}

@@ -1,0 +1,111 @@
+// What a sweep runs on: a Temporal server, a container engine, a worker. Starts what is not there, and ends what it started.
+import { Client, Connection } from '@temporalio/client';
+import path from 'node:path';
+import { InputError } from '../domain/errors.ts';
+import { findEngine } from '../embedded/engine.ts';
+import { readAddress } from '../embedded/temporal-lock.ts';
+import { startTemporal } from '../embedded/temporal.ts';
+import { defaultStore } from './store-option.ts';
+import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
+
+export interface SessionOptions {
+  /** Address of a Temporal server; null: the embedded one, with its database beside the results. */
+  readonly temporal: string | null;
+  readonly namespace: string;
+  /** The store's URL, handed to the worker. */
+  readonly store: string;
+  readonly sandbox: 'engine' | 'kubernetes';
+  /** Where the engine answers; null: a usual place, or one that is started. */
+  readonly engine: string | null;
+  readonly concurrency: number;
+  readonly env: NodeJS.ProcessEnv;
+  readonly say: (line: string) => void;
+}
+
+export interface Session {
+  readonly client: Client;
+  /** Address of the Temporal server, for others to join. */
+  readonly address: string;
+  /** Null where a server was named: its workers are started by whoever runs it. */
+  readonly worker: WorkerProcess | null;
+  readonly engine: string | null;
+  readonly stop: () => Promise<void>;
+}
+
+/** The folder of the embedded server's database: inside a store on disk, else beside the default one. */
+function stateDir(store: string): string {
+  const local = store.startsWith('file://') ? new URL(store).pathname : store;
+  return path.resolve(local.includes('://') ? defaultStore : local, '.passband');
+}
+
+/** Address of the embedded server that runs for a store now; null where none does. */
+export async function embeddedAddress(store: string): Promise<string | null> {
+  return await readAddress(path.join(stateDir(store), 'temporal.lock'));
+}
+
+/** @throws InputError (exit 69) where no server answers there. */
+export async function connectTemporal(address: string, namespace: string): Promise<Client> {
+  try {
+    const connection = await Connection.connect({ address, connectTimeout: 5_000 });
+    await connection.workflowService.describeNamespace({ namespace });
+    return new Client({ connection, namespace });
+  } catch (error) {
+    const why = error instanceof Error ? error.message.split('\n')[0] : String(error);
+    throw new InputError(
+      `no Temporal server answers at ${address}, namespace ${namespace} (${why ?? ''}): check --temporal and --namespace, or leave --temporal out for the embedded one`,
+      69,
+    );
+  }
+}
+
+/** Starts or joins everything. What was started before a failure is ended again. */
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const started: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of started.splice(0).reverse()) await end();
+  };
+  try {
+    let engine: string | null = null;
+    if (options.sandbox === 'engine' && options.temporal === null) {
+      const found = await findEngine(options.engine, options.env);
+      started.push(found.stop);
+      engine = found.endpoint;
+    }
+    let address = options.temporal;
+    if (address === null) {
+      const server = await startTemporal({
+        dir: stateDir(options.store),
+        binary: null,
+        env: options.env,
+        note: options.say,
+      });
+      started.push(server.stop);
+      address = server.address;
+    }
+    const client = await connectTemporal(address, options.namespace);
+    started.push(async () => await client.connection.close());
+    let worker: WorkerProcess | null = null;
+    if (options.temporal === null) {
+      worker = startWorkerProcess(workerArgs({ ...options, temporal: address, engine }), options.env, (why) =>
+        options.say(`the worker ended (${why}): another one goes on`),
+      );
+      started.push(worker.stop);
+    }
+    return { client, address, worker, engine, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The flags of `passband worker` for a session. */
+export function workerArgs(
+  options: Pick<SessionOptions, 'temporal' | 'namespace' | 'store' | 'sandbox' | 'engine' | 'concurrency'>,
+): string[] {
+  return [
+    ...(options.temporal === null ? [] : ['--temporal', options.temporal]),
+    ...['--namespace', options.namespace, '--store', options.store, '--sandbox', options.sandbox],
+    ...(options.engine === null ? [] : ['--engine', options.engine]),
+    ...['--concurrency', String(options.concurrency)],
+  ];
+}

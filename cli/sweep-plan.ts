@@ -1,0 +1,77 @@
+// A sweep's plan and settings in the store: written once, gone on with where they are the same, refused where not.
+import { InputError } from '../domain/errors.ts';
+import { planKey, settingsKey } from '../domain/layout.ts';
+import type { Ref } from '../domain/refs.ts';
+import { PlanSchema, SweepSettingsSchema, type Plan, type SweepSettings } from '../domain/sweep.ts';
+import { putJson, putJsonOnce, readJson, refOf } from '../store/objects.ts';
+import type { Store } from '../store/port.ts';
+import { differences } from './plan-difference.ts';
+import type { ModelRequest, SweepRequest } from './sweep-request.ts';
+
+export interface StoredPlan {
+  readonly plan: Plan;
+  readonly ref: Ref;
+  /** It was there before. */
+  readonly resumed: boolean;
+}
+
+async function storedPlan(
+  store: Store,
+  sweep: string,
+): Promise<{ readonly plan: Plan; readonly ref: Ref } | null> {
+  const plan = await readJson(store, planKey(sweep), PlanSchema);
+  const bytes = plan === null ? null : await store.get(planKey(sweep));
+  return plan === null || bytes === null ? null : { plan, ref: refOf(planKey(sweep), bytes) };
+}
+
+/**
+ * Writes a plan once, or goes on with the one that is there.
+ * @throws InputError where another plan has the name, with the difference.
+ */
+export async function keepPlan(store: Store, plan: Plan): Promise<StoredPlan> {
+  let there = await storedPlan(store, plan.sweep);
+  if (there === null) {
+    const written = await putJsonOnce(store, planKey(plan.sweep), PlanSchema, plan);
+    if (written.written) return { plan, ref: written.ref, resumed: false };
+    there = await storedPlan(store, plan.sweep);
+  }
+  if (there === null)
+    throw new InputError(
+      `the plan of sweep ${plan.sweep} was removed from ${store.url} just now: run this again`,
+    );
+  const found = differences(there.plan, plan);
+  if (found.length > 0) {
+    const more = found.length > 5 ? ` (and ${found.length - 5} more)` : '';
+    throw new InputError(
+      `sweep ${plan.sweep} has another plan in ${store.url}: ${found.slice(0, 5).join('; ')}${more}. Give this one another --name, or ask for the same plan to go on`,
+    );
+  }
+  return { ...there, resumed: true };
+}
+
+/** Where a model is asked. @throws InputError where it has no endpoint. */
+function endpointOf(model: ModelRequest, knownRateUrl: string | null): SweepSettings['endpoints'][string] {
+  const url = model.endpoint ?? knownRateUrl;
+  if (url === null)
+    throw new InputError(`model ${model.name} has no endpoint: say --model ${model.name}=URL`);
+  return { url, servedName: model.served_name, apiKeyEnv: model.key_env };
+}
+
+/** Replaces the settings of a sweep: what may change while it runs. */
+export async function putSettings(
+  store: Store,
+  sweep: string,
+  request: SweepRequest,
+  knownRateUrl: string | null,
+): Promise<SweepSettings> {
+  const settings: SweepSettings = {
+    format: 'passband.settings',
+    version: 1,
+    concurrency: request.concurrency,
+    endpoints: Object.fromEntries(
+      request.models.map((model) => [model.name, endpointOf(model, knownRateUrl)]),
+    ),
+  };
+  await putJson(store, settingsKey(sweep), SweepSettingsSchema, settings);
+  return settings;
+}

@@ -1,0 +1,203 @@
+// Grades a sweep: plan, settings, session, workflow, progress, results. `sweep start`, `audit` and `demo` are this.
+import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '@temporalio/common';
+import { ClassifiedError } from '../domain/errors.ts';
+import { countTrials, shapeOf, type Plan } from '../domain/sweep.ts';
+import type { Store } from '../store/port.ts';
+import { setConcurrencyUpdate, sweepWorkflowId, taskQueue, type SweepInput } from '../workflows/messages.ts';
+import type { SweepProgress } from '../workflows/reports.ts';
+import { followSweep } from './follow.ts';
+import { serveKnownRates } from './known-rate.ts';
+import { makePlan, readRequestedTasks } from './plan.ts';
+import { progressView, type ProgressView } from './progress.ts';
+import { removeSandboxes } from './remove-sandboxes.ts';
+import { readStoreId } from '../store/store-id.ts';
+import { sandboxLabel } from '../domain/slug.ts';
+import { readSummary } from './results.ts';
+import { openSession, type Session } from './session.ts';
+import type { SweepSummary } from './summary.ts';
+import { checkModels } from './sweep-models.ts';
+import { keepPlan, putSettings, type StoredPlan } from './sweep-plan.ts';
+import type { SweepRequest } from './sweep-request.ts';
+
+export interface RunOptions {
+  readonly temporal: string | null;
+  readonly namespace: string;
+  readonly engine: string | null;
+  readonly storeUrl: string;
+  readonly seed: number;
+  /** Start it, and do not follow. */
+  readonly detach: boolean;
+  /** The gates alone. */
+  readonly gatesOnly: boolean;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export interface RunEnd {
+  readonly plan: StoredPlan;
+  readonly summary: SweepSummary;
+  /** Null where it was interrupted, detached, or nothing was left to do. */
+  readonly progress: SweepProgress | null;
+  readonly interrupted: boolean;
+}
+
+/** How long a command that does not follow waits for a worker to hear of its concurrency. */
+const detachedWaitMs = 5_000;
+
+/** Aborts at the first SIGINT or SIGTERM; a second one ends the process as usual. */
+function onInterrupt(): { readonly signal: AbortSignal; readonly off: () => void } {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  process.once('SIGINT', abort);
+  process.once('SIGTERM', abort);
+  return {
+    signal: controller.signal,
+    off: () => {
+      process.off('SIGINT', abort);
+      process.off('SIGTERM', abort);
+    },
+  };
+}
+
+/** Starts the workflow, or joins the one that runs; an ended sweep is gone through again for what is missing. */
+async function startWorkflow(session: Session, plan: StoredPlan, gatesOnly: boolean): Promise<void> {
+  const sweep = plan.plan.sweep;
+  const input: SweepInput = { sweep, plan: plan.ref, gatesOnly, carried: null };
+  await session.client.workflow.start('sweep', {
+    workflowId: sweepWorkflowId(sweep),
+    taskQueue,
+    args: [input],
+    workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+    workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
+  });
+}
+
+/** Tells a workflow that ran before of this command's concurrency; a new one has read it with its settings. */
+async function tellConcurrency(
+  { client }: Session,
+  sweep: string,
+  concurrency: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const handle = client.workflow.getHandle(sweepWorkflowId(sweep));
+  await client
+    .withAbortSignal(signal, () => handle.executeUpdate(setConcurrencyUpdate, { args: [concurrency] }))
+    .catch(() => {});
+}
+
+/** Follows a started workflow to its end, the worker's end or the operator's. */
+async function follow(
+  session: Session,
+  { plan, resumed }: StoredPlan,
+  concurrency: number,
+  { view, signal }: Pick<RunContext, 'view' | 'signal'>,
+): Promise<SweepProgress | null> {
+  const over = new AbortController();
+  const stop = AbortSignal.any([signal, over.signal]);
+  const telling = resumed ? tellConcurrency(session, plan.sweep, concurrency, stop) : null;
+  const following = followSweep(session.client, plan.sweep, view, stop);
+  try {
+    return await (session.worker === null ? following : Promise.race([following, session.worker.failed]));
+  } finally {
+    over.abort();
+    await Promise.allSettled([following, telling]);
+  }
+}
+
+/** Whether nothing of a sweep is left to be graded. */
+const isComplete = (summary: SweepSummary): boolean =>
+  summary.planned > 0 && summary.counted === summary.planned;
+
+/** Runs the workflow of a kept plan in a session of its own, and leaves nothing running. */
+async function execute(
+  request: SweepRequest,
+  plan: StoredPlan,
+  store: Store,
+  context: RunContext,
+): Promise<SweepProgress | null> {
+  const { options, view, signal } = context;
+  const { sweep } = plan.plan;
+  const session = await openSession({
+    temporal: options.temporal,
+    namespace: options.namespace,
+    store: options.storeUrl,
+    sandbox: request.sandbox,
+    engine: options.engine,
+    concurrency: request.concurrency,
+    env: options.env,
+    say: view.say,
+  });
+  try {
+    if (signal.aborted) return null;
+    await startWorkflow(session, plan, options.gatesOnly);
+    if (!options.detach) return await follow(session, plan, request.concurrency, context);
+    if (plan.resumed)
+      await tellConcurrency(session, sweep, request.concurrency, AbortSignal.timeout(detachedWaitMs));
+    return null;
+  } finally {
+    await session.worker?.stop();
+    if (session.engine !== null) {
+      await removeSandboxes(session.engine, {
+        'passband.store': await readStoreId(store),
+        'passband.sweep': sandboxLabel(sweep),
+      });
+    }
+    await session.stop();
+  }
+}
+
+interface RunContext {
+  readonly options: RunOptions;
+  readonly view: ProgressView;
+  readonly signal: AbortSignal;
+}
+
+function announce(plan: Plan, options: RunOptions, resumed: boolean): string {
+  const what = options.gatesOnly
+    ? `audit ${plan.sweep}: `
+    : `sweep ${plan.sweep}: ${countTrials(shapeOf(plan))} trials of `;
+  return `${what}${plan.tasks.length} tasks planned, ${plan.rejected.length} tasks rejected at reading${resumed ? ' (going on with it)' : ''}`;
+}
+
+/** What is left to do of a sweep; null: its result is there already, or nothing is planned. */
+async function resultAlready(store: Store, plan: StoredPlan): Promise<SweepSummary | null> {
+  if (countTrials(shapeOf(plan.plan)) > 0 && !plan.resumed) return null;
+  const summary = await readSummary(store, plan.plan.sweep);
+  return summary.planned === 0 || isComplete(summary) ? summary : null;
+}
+
+/**
+ * Grades what a request asks for and follows to the end.
+ * @throws InputError, or ClassifiedError where the sweep was stopped by a failure class.
+ */
+export async function runSweep(request: SweepRequest, store: Store, options: RunOptions): Promise<RunEnd> {
+  const view = progressView();
+  const interrupt = onInterrupt();
+  await store.check();
+  const set = await readRequestedTasks(request, options.env);
+  const knownRates = await serveKnownRates(request.models, request.tasks, options.seed);
+  try {
+    const plan = await keepPlan(store, await makePlan(request, set, store));
+    const { sweep, scaffolds, tasks } = plan.plan;
+    await putSettings(store, sweep, request, knownRates?.url ?? null);
+    view.say(announce(plan.plan, options, plan.resumed));
+    const already = options.gatesOnly ? null : await resultAlready(store, plan);
+    if (already !== null) return { plan, summary: already, progress: null, interrupted: false };
+    if (!options.gatesOnly)
+      await checkModels(request.models, knownRates?.url ?? null, scaffolds, options.env);
+    const progress =
+      tasks.length === 0
+        ? null
+        : await execute(request, plan, store, { options, view, signal: interrupt.signal });
+    if (progress?.stopped?.failureClass)
+      throw new ClassifiedError(progress.stopped.failureClass, progress.stopped.line);
+    return {
+      plan,
+      summary: await readSummary(store, sweep),
+      progress,
+      interrupted: interrupt.signal.aborted,
+    };
+  } finally {
+    interrupt.off();
+    await knownRates?.close();
+  }
+}

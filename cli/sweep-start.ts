@@ -1,0 +1,213 @@
+// passband sweep start: grades what a sweep file or flags ask for, and follows to the end.
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import { InputError } from '../domain/errors.ts';
+import { formatLabels } from './bands.ts';
+import { defaultSeed, seedOf } from './calibrate.ts';
+import { positiveInt } from './numbers.ts';
+import { exitCodes, note, printJson, printLine } from './output.ts';
+import { readLabels } from './results.ts';
+import { readSplits } from './splits.ts';
+import { storeUrl, useStore, withStore, type StoreOption } from './store-option.ts';
+import type { SweepSummary } from './summary.ts';
+import { firstIssue, readSweepFile } from './sweep-file.ts';
+import { SweepFileSchema, type SweepRequest } from './sweep-request.ts';
+import { runSweep, type RunEnd } from './sweep-run.ts';
+
+export interface SweepFlags extends StoreOption {
+  readonly tasks?: string;
+  readonly model?: readonly string[];
+  readonly scaffold?: readonly string[];
+  readonly attempts?: number;
+  readonly concurrency?: number;
+  readonly sandbox?: string;
+  readonly name?: string;
+  readonly unaudited?: boolean;
+  readonly rewardKey?: string;
+  readonly strict?: boolean;
+  readonly offlineBuild?: boolean;
+  readonly network?: string;
+}
+
+export interface ServerFlags {
+  readonly temporal?: string;
+  readonly namespace: string;
+  readonly engine?: string;
+}
+
+type StartFlags = SweepFlags &
+  ServerFlags & {
+    readonly splits?: string;
+    readonly detach?: boolean;
+    readonly json?: boolean;
+    readonly seed: number;
+  };
+
+const collect = (value: string, before: readonly string[] | undefined): string[] => [
+  ...(before ?? []),
+  value,
+];
+
+/** Adds --temporal, --namespace and --engine. */
+export function withServers(command: Command): Command {
+  return command
+    .option('--temporal <address>', 'HOST:PORT of a Temporal server (default: an embedded one)')
+    .option('--namespace <name>', 'its namespace', 'default')
+    .option(
+      '--engine <endpoint>',
+      'the container engine: a unix socket or a DOCKER_HOST form (default: found, or Podman is started)',
+    );
+}
+
+/** `NAME` or `NAME=URL`. */
+function modelOf(flag: string): { name: string; endpoint: string | null } {
+  const at = flag.indexOf('=');
+  return at === -1
+    ? { name: flag, endpoint: null }
+    : { name: flag.slice(0, at), endpoint: flag.slice(at + 1) };
+}
+
+/** Flags as the fields of a sweep file; what was not said is left out. */
+function fieldsOf(flags: SweepFlags): Record<string, unknown> {
+  const fields: Record<string, unknown> = {
+    tasks: flags.tasks,
+    models: flags.model?.map(modelOf),
+    scaffolds: flags.scaffold,
+    attempts: flags.attempts,
+    concurrency: flags.concurrency,
+    sandbox: flags.sandbox,
+    name: flags.name,
+    unaudited: flags.unaudited,
+    reward_key: flags.rewardKey,
+    strict: flags.strict,
+    offline_build: flags.offlineBuild,
+    network: flags.network,
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+const flagNames: Readonly<Record<string, string>> = {
+  models: '--model',
+  scaffolds: '--scaffold',
+  reward_key: '--reward-key',
+  offline_build: '--offline-build',
+};
+
+/**
+ * The request of a sweep file, of flags, or of a file whose fields the flags replace.
+ * @throws InputError with file, line and key, or naming the flag.
+ */
+export async function requestOf(file: string | undefined, flags: SweepFlags): Promise<SweepRequest> {
+  const fields = fieldsOf(flags);
+  if (file === undefined && fields['tasks'] === undefined) {
+    throw new InputError('nothing to grade: give a sweep file, or --tasks DIR and --model NAME=URL');
+  }
+  const base = file === undefined ? {} : z.record(z.string(), z.unknown()).parse(await readSweepFile(file));
+  const parsed = SweepFileSchema.safeParse({ ...base, ...fields });
+  if (parsed.success) return parsed.data;
+  const { path, text } = firstIssue(parsed.error);
+  const field = String(path[0] ?? '');
+  if (file === undefined && field === 'models' && fields['models'] === undefined) {
+    throw new InputError(
+      'no model to grade: give --model NAME=URL (or --model known-rate-0.5, which needs no URL)',
+    );
+  }
+  throw new InputError(`${flagNames[field] ?? `--${field}`}: ${text}`);
+}
+
+/** The summary as one line for people, rejected tasks before it. */
+export function formatSummary(summary: SweepSummary): string {
+  const counts = (of: Readonly<Record<string, number>>): string =>
+    Object.entries(of)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ') || 'none';
+  return [
+    ...summary.rejected.map((task) => `rejected: ${task.task}: ${task.reason}: ${task.message}`),
+    `sweep ${summary.sweep}: ${summary.counted} of ${summary.planned} planned trials counted (coverage ${summary.coverage.toFixed(3)}), ${summary.rejected.length} tasks rejected`,
+    `results: ${counts(summary.results)}; endings: ${counts(summary.endings)}; not counted: ${counts(summary.failures)}`,
+  ].join('\n');
+}
+
+/** The exit status that a sweep's end is worth. */
+export function exitCodeOf(end: RunEnd): number {
+  if (end.interrupted) return exitCodes.interrupted;
+  return end.summary.planned > 0 && end.summary.counted === end.summary.planned
+    ? exitCodes.done
+    : exitCodes.uncovered;
+}
+
+async function start(file: string | undefined, flags: StartFlags): Promise<void> {
+  if (flags.detach === true && flags.temporal === undefined) {
+    throw new InputError(
+      '--detach needs --temporal ADDRESS: the embedded server and its worker end with this command',
+    );
+  }
+  const request = await requestOf(file, flags);
+  const splits = await readSplits(flags.splits);
+  const url = flags.store === undefined && request.store !== undefined ? request.store : storeUrl(flags);
+  await useStore({ store: url }, async (store) => {
+    const end = await runSweep(request, store, {
+      temporal: flags.temporal ?? null,
+      namespace: flags.namespace,
+      engine: flags.engine ?? null,
+      storeUrl: url,
+      seed: flags.seed,
+      detach: flags.detach ?? false,
+      gatesOnly: false,
+      env: process.env,
+    });
+    const { sweep } = end.plan.plan;
+    if (end.interrupted)
+      note(`interrupted: nothing is left running; the same command goes on with sweep ${sweep}`);
+    if (flags.json === true) {
+      printJson(end.summary);
+    } else if (flags.detach !== true) {
+      printLine(formatLabels(await readLabels(store, sweep, splits)));
+      printLine(formatSummary(end.summary));
+      printLine(`results: ${store.url} (passband bands ${sweep}, passband trial list ${sweep})`);
+    }
+    process.exitCode = flags.detach === true ? exitCodes.done : exitCodeOf(end);
+  });
+}
+
+export function sweepStartCommand(): Command {
+  const command = new Command('start')
+    .description('grade a task set and follow to the end; the same command again goes on with the same sweep')
+    .argument('[file]', 'a sweep file (YAML); flags replace its fields')
+    .option('--tasks <dir>', 'a folder of task folders, or one task folder')
+    .option(
+      '--model <name[=url]>',
+      'a model and the base URL of its OpenAI-compatible server; may be repeated',
+      collect,
+    )
+    .option('--scaffold <name>', 'terminus-2 (default), oracle, nop; may be repeated', collect)
+    .option('--attempts <k>', 'attempts of each task by each model (default: 8)', positiveInt)
+    .option('--concurrency <n>', 'trials that run at once (default: 4)', positiveInt)
+    .addOption(
+      new Option('--sandbox <driver>', 'where trials run (default: engine)').choices([
+        'engine',
+        'kubernetes',
+      ]),
+    )
+    .addOption(
+      new Option('--network <mode>', 'deny (default), or what a task declares').choices([
+        'deny',
+        'as-declared',
+      ]),
+    )
+    .option('--name <name>', 'the name of the sweep (default: derived from its plan)')
+    .option('--unaudited', 'run tasks without a solution, too')
+    .option('--reward-key <key>', 'the reward among several keys of reward.json')
+    .option('--strict', 'unknown keys in a task are errors')
+    .option('--offline-build', 'no network for RUN at image builds')
+    .option('--splits <file>', 'rows of (task, split) for the labels')
+    .option('--seed <n>', 'seed of known-rate models', seedOf, defaultSeed)
+    .option('--detach', 'start it and do not follow (with --temporal)')
+    .option('--json', 'print one JSON document at the end');
+  return withServers(withStore(command))
+    .addHelpText(
+      'after',
+      '\nExits 0 where every planned trial is counted, 3 where coverage is below 1, 130 on Ctrl-C.',
+    )
+    .action(start);
+}

@@ -1,0 +1,117 @@
+// passband trial list|show: what became of each trial of a sweep.
+import { Command } from 'commander';
+import { InputError } from '../domain/errors.ts';
+import { trialName, verdictKey } from '../domain/layout.ts';
+import { readPlan } from '../store/verdicts.ts';
+import { formatTable, printJson, printLine } from './output.ts';
+import { readTrials, type TrialResult } from './results.ts';
+import { useStore, withStore, type StoreOption } from './store-option.ts';
+
+type ListOptions = StoreOption & { readonly json?: boolean };
+
+/** A trial as `trial list --json` prints it: null for what an uncounted trial does not have. */
+export function trialRow({ trial, verdict, failure }: TrialResult) {
+  return {
+    task: trial.task.id,
+    model: trial.model.name,
+    scaffold: trial.scaffold.name,
+    attempt: trial.attempt,
+    generation: verdict?.generation ?? failure?.generation ?? null,
+    ending: verdict?.ending ?? null,
+    result: verdict?.result ?? null,
+    failure: failure?.failureClass ?? null,
+    counts: verdict !== null,
+    reward: verdict?.reward ?? null,
+    assertions: verdict?.assertions.map(({ name, status }) => ({ name, status })) ?? [],
+    withheld: verdict?.withheld ?? [],
+    agentSeconds: verdict?.agentSeconds ?? null,
+    wallSeconds: verdict?.wallSeconds ?? null,
+    firstTokenMs: verdict?.firstTokenMs ?? null,
+    turns: verdict?.turns ?? null,
+    outputTokens: verdict?.outputTokens ?? null,
+    startedAt: verdict?.startedAt ?? failure?.startedAt ?? null,
+    endedAt: verdict?.endedAt ?? failure?.endedAt ?? null,
+  };
+}
+
+function formatTrials(rows: readonly ReturnType<typeof trialRow>[]): string {
+  return formatTable(
+    ['task', 'model', 'attempt', 'ending', 'result', 'reward', 'failure', 'turns', 'agent s', 'wall s'],
+    rows.map((row) => [
+      row.task,
+      row.model,
+      row.attempt,
+      row.ending ?? '–',
+      row.result ?? '–',
+      row.reward ?? '–',
+      row.failure ?? '',
+      row.turns ?? '–',
+      row.agentSeconds?.toFixed(1) ?? '–',
+      row.wallSeconds?.toFixed(1) ?? '–',
+    ]),
+  );
+}
+
+function listCommand(): Command {
+  return withStore(new Command('list'))
+    .description('every planned trial of a sweep, and what became of it')
+    .argument('<sweep>', 'the name of a sweep')
+    .option('--json', 'print a JSON array')
+    .action(async (sweep: string, options: ListOptions) => {
+      const trials = await useStore(
+        options,
+        async (store) => await readTrials(store, await readPlan(store, sweep)),
+      );
+      const rows = trials.map(trialRow);
+      if (options.json === true) printJson(rows);
+      else printLine(formatTrials(rows));
+    });
+}
+
+function showCommand(): Command {
+  return withStore(new Command('show'))
+    .description('one trial whole: its verdict, or the record of its last failure')
+    .argument('<sweep>', 'the name of a sweep')
+    .argument('<trial>', 'TASK/MODEL/SCAFFOLD/ATTEMPT, as `trial list` names them or by slugs')
+    .option('--json', 'print the stored object as it is')
+    .action(async (sweep: string, name: string, options: ListOptions) => {
+      const found = await useStore(options, async (store) => {
+        const trials = await readTrials(store, await readPlan(store, sweep));
+        return trials.find(({ trial }) => {
+          const spoken = `${trial.task.id}/${trial.model.name}/${trial.scaffold.name}/`;
+          return [trialName(trial.path), `${spoken}${trial.attempt}`].includes(name);
+        });
+      });
+      if (found === undefined) {
+        throw new InputError(
+          `sweep ${sweep} has no trial ${name}: passband trial list ${sweep} shows those that are planned`,
+        );
+      }
+      if (options.json === true) {
+        printJson(found.verdict ?? found.failure);
+        return;
+      }
+      const rows = Object.entries(trialRow(found)).filter(
+        ([key]) => key !== 'assertions' && key !== 'withheld',
+      );
+      printLine(
+        formatTable(
+          ['field', 'value'],
+          rows.map(([key, value]) => [key, typeof value === 'object' ? '–' : String(value)]),
+        ),
+      );
+      for (const assertion of found.verdict?.assertions ?? [])
+        printLine(`assertion ${assertion.status}: ${assertion.name}`);
+      for (const { path, rule } of found.verdict?.withheld ?? []) printLine(`withheld ${path} (${rule})`);
+      if (found.failure !== null)
+        printLine(`${found.failure.failureClass} in ${found.failure.phase}: ${found.failure.message}`);
+      printLine(`stored under ${verdictKey(found.trial.path).replace(/verdict\.json$/, '')}`);
+    });
+}
+
+export function trialCommand(): Command {
+  return new Command('trial')
+    .description('the trials of a sweep')
+    .addCommand(listCommand())
+    .addCommand(showCommand());
+}

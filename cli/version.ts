@@ -1,0 +1,4 @@
+// The product's version, from its package.
+import packageJson from '../package.json' with { type: 'json' };
+
+export const version = packageJson.version;

@@ -1,0 +1,116 @@
+// Answers in OpenAI's shape with vLLM's additions: whole, or as the chunks of a stream.
+import { createHash } from 'node:crypto';
+import { bytesOf, decode, encode, endToken } from './tokens.ts';
+
+/** One reply, ready to be sent in either form. */
+export interface Reply {
+  readonly form: 'chat' | 'text';
+  readonly model: string;
+  /** Names this reply in ids: the same request gives the same. */
+  readonly name: string;
+  readonly promptIds: readonly number[];
+  /** The end token included where the reply was not cut. */
+  readonly completionIds: readonly number[];
+  readonly finishReason: 'stop' | 'length';
+  readonly includeUsage: boolean;
+  readonly returnTokenIds: boolean;
+  readonly logprobs: boolean;
+}
+
+/** The ids of a reply's text, cut where it is longer than `maxTokens`. */
+export function completionOf(text: string, maxTokens: number): Pick<Reply, 'completionIds' | 'finishReason'> {
+  const ids = [...encode(text), endToken];
+  return ids.length <= maxTokens
+    ? { completionIds: ids, finishReason: 'stop' }
+    : { completionIds: ids.slice(0, maxTokens), finishReason: 'length' };
+}
+
+/** Made up, but the same for the same token at the same place. */
+const logprobOf = (id: number, at: number): number => -(((id * 31 + at * 17) % 997) / 1000);
+
+function logprobsOf(ids: readonly number[], from: number, form: Reply['form']): object {
+  const tokens = ids.map((id) => Buffer.from(bytesOf(id)).toString('utf8'));
+  const values = ids.map((id, at) => logprobOf(id, from + at));
+  if (form === 'text') {
+    return { tokens, token_logprobs: values, text_offset: tokens.map(() => 0), top_logprobs: null };
+  }
+  return {
+    content: ids.map((id, at) => ({
+      token: tokens[at],
+      logprob: values[at],
+      bytes: [...bytesOf(id)],
+      top_logprobs: [],
+    })),
+  };
+}
+
+const usageOf = (reply: Reply): object => ({
+  prompt_tokens: reply.promptIds.length,
+  completion_tokens: reply.completionIds.length,
+  total_tokens: reply.promptIds.length + reply.completionIds.length,
+  prompt_tokens_details: null,
+});
+
+const head = (reply: Reply, chunk: boolean): object => ({
+  id: `${reply.form === 'chat' ? 'chatcmpl' : 'cmpl'}-${createHash('sha256').update(reply.name).digest('hex').slice(0, 32)}`,
+  object: reply.form === 'text' ? 'text_completion' : chunk ? 'chat.completion.chunk' : 'chat.completion',
+  created: Math.floor(Date.now() / 1000),
+  model: reply.model,
+});
+
+/** The whole answer of a request that does not stream. */
+export function wholeAnswer(reply: Reply): object {
+  const content = decode(reply.completionIds);
+  return {
+    ...head(reply, false),
+    choices: [
+      {
+        index: 0,
+        ...(reply.form === 'chat'
+          ? { message: { role: 'assistant', content, tool_calls: [] } }
+          : { text: content }),
+        logprobs: reply.logprobs ? logprobsOf(reply.completionIds, 0, reply.form) : null,
+        finish_reason: reply.finishReason,
+        stop_reason: null,
+        ...(reply.returnTokenIds ? { token_ids: reply.completionIds } : {}),
+      },
+    ],
+    usage: usageOf(reply),
+    ...(reply.returnTokenIds ? { prompt_token_ids: reply.promptIds } : {}),
+  };
+}
+
+/**
+ * The chunks of a streamed answer, in order, `[DONE]` left to the sender: the prompt's ids in the first, the ids of
+ * `chunkTokens` tokens in each that follows. Bytes that do not yet make a character wait for the next chunk.
+ */
+export function* chunksOf(reply: Reply, chunkTokens: number): Generator<object> {
+  const chat = reply.form === 'chat';
+  const first = reply.returnTokenIds ? { prompt_token_ids: reply.promptIds } : {};
+  if (chat) {
+    const choice = {
+      index: 0,
+      delta: { role: 'assistant', content: '' },
+      logprobs: null,
+      finish_reason: null,
+    };
+    yield { ...head(reply, true), choices: [choice], ...first };
+  }
+  const decoder = new TextDecoder();
+  const ids = reply.completionIds;
+  for (let from = 0; from < ids.length; from += chunkTokens) {
+    const part = ids.slice(from, from + chunkTokens);
+    const last = from + chunkTokens >= ids.length;
+    const content = decoder.decode(Buffer.concat(part.map(bytesOf)), { stream: !last });
+    const choice = {
+      index: 0,
+      ...(chat ? { delta: { content } } : { text: content }),
+      logprobs: reply.logprobs ? logprobsOf(part, from, reply.form) : null,
+      finish_reason: last ? reply.finishReason : null,
+      ...(last ? { stop_reason: null } : {}),
+      ...(reply.returnTokenIds ? { token_ids: part } : {}),
+    };
+    yield { ...head(reply, true), choices: [choice], ...(chat || from > 0 ? {} : first) };
+  }
+  if (reply.includeUsage) yield { ...head(reply, true), choices: [], usage: usageOf(reply) };
+}

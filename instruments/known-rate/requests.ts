@@ -1,0 +1,112 @@
+// What clients ask of the server, as far as it reads it: chat and plain completions in OpenAI's shape with vLLM's additions.
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { badRequest } from './api-error.ts';
+import { encode, readChat, renderChat, vocabularySize, type Said } from './tokens.ts';
+
+const streamOptions = z.object({ include_usage: z.boolean().nullish() }).nullish();
+
+const shared = {
+  model: z.string(),
+  stream: z.boolean().nullish(),
+  stream_options: streamOptions,
+  n: z.literal(1).nullish(),
+  return_token_ids: z.boolean().nullish(),
+};
+
+const content = z.union([
+  z.string(),
+  z
+    .array(z.object({ type: z.literal('text'), text: z.string() }))
+    .transform((parts) => parts.map((part) => part.text).join('')),
+]);
+
+const ChatRequestSchema = z.object({
+  ...shared,
+  messages: z
+    .array(
+      z.object({
+        role: z.enum(['system', 'user', 'assistant', 'tool']),
+        content: content.nullish().transform((said) => said ?? ''),
+      }),
+    )
+    .min(1),
+  logprobs: z.boolean().nullish(),
+  max_tokens: z.int().positive().nullish(),
+  max_completion_tokens: z.int().positive().nullish(),
+});
+
+/** `prompt` is one text (one user message) or the ids of a chat. */
+const CompletionRequestSchema = z.object({
+  ...shared,
+  prompt: z.union([
+    z.string(),
+    z
+      .array(
+        z
+          .int()
+          .min(0)
+          .max(vocabularySize - 1),
+      )
+      .min(1),
+  ]),
+  logprobs: z.int().min(0).nullish(),
+  max_tokens: z.int().positive().nullish(),
+});
+
+/** A request for a reply, in whichever form it came. */
+export interface Asked {
+  readonly form: 'chat' | 'text';
+  readonly model: string;
+  readonly messages: readonly Said[];
+  readonly promptIds: readonly number[];
+  readonly maxTokens: number | null;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  readonly returnTokenIds: boolean;
+  readonly logprobs: boolean;
+}
+
+async function readBody<T>(request: IncomingMessage, schema: z.ZodType<T>): Promise<T> {
+  let body: unknown;
+  try {
+    body = JSON.parse(await text(request));
+  } catch (error) {
+    throw badRequest(`the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const parsed = schema.safeParse(body);
+  if (!parsed.success) throw badRequest(z.prettifyError(parsed.error).replaceAll('\n', ' '));
+  return parsed.data;
+}
+
+/** Reads a request for a reply. Throws a bad-request ApiError that says what is wrong with it. */
+export async function readAsked(request: IncomingMessage, form: Asked['form']): Promise<Asked> {
+  if (form === 'chat') {
+    const body = await readBody(request, ChatRequestSchema);
+    return {
+      form,
+      model: body.model,
+      messages: body.messages,
+      promptIds: renderChat(body.messages),
+      maxTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
+      stream: body.stream ?? false,
+      includeUsage: body.stream_options?.include_usage ?? false,
+      returnTokenIds: body.return_token_ids ?? false,
+      logprobs: body.logprobs ?? false,
+    };
+  }
+  const body = await readBody(request, CompletionRequestSchema);
+  const promptIds = typeof body.prompt === 'string' ? encode(body.prompt) : body.prompt;
+  return {
+    form,
+    model: body.model,
+    messages: readChat(promptIds),
+    promptIds,
+    maxTokens: body.max_tokens ?? null,
+    stream: body.stream ?? false,
+    includeUsage: body.stream_options?.include_usage ?? false,
+    returnTokenIds: body.return_token_ids ?? false,
+    logprobs: (body.logprobs ?? null) !== null,
+  };
+}

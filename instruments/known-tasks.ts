@@ -1,0 +1,42 @@
+// Task folders as known-rate models know them: read as a sweep reads them, with the solution of each step.
+import { readFile } from 'node:fs/promises';
+import { slugOf } from '../domain/slug.ts';
+import type { Step } from '../domain/task.ts';
+import { isWithin, type SourceFile } from '../tasks/files.ts';
+import type { ReadTask } from '../tasks/read-task.ts';
+import { readTaskSet } from '../tasks/task-set.ts';
+import type { KnownStep, KnownTask, SolutionFile } from './known-rate/known-task.ts';
+
+/**
+ * The tasks of a folder that have a solution; the others cannot be solved on purpose, and a request for one is
+ * answered by an error that says so.
+ * @throws InputError where there is no such folder of tasks.
+ */
+export async function readKnownTasks(dir: string): Promise<KnownTask[]> {
+  const { tasks } = await readTaskSet(dir);
+  return Promise.all(tasks.filter(({ solutionDigest }) => solutionDigest !== null).map(knownTaskOf));
+}
+
+async function knownTaskOf(read: ReadTask): Promise<KnownTask> {
+  const { task } = read;
+  const steps = task.steps.map(async (step): Promise<KnownStep> => ({
+    name: step.name,
+    files: await solutionOf(read.files, step),
+    agentSec: step.agentSec.value,
+    env: task.solutionEnv,
+  }));
+  return { slug: slugOf(task.name), id: task.name, steps: await Promise.all(steps) };
+}
+
+async function solutionOf(files: readonly SourceFile[], step: Step): Promise<SolutionFile[]> {
+  const dir = step.solutionDir;
+  if (dir === null) return [];
+  const own = files.filter((file) => file.kind === 'file' && isWithin(file.path, dir));
+  return Promise.all(
+    own.map(async ({ path, executable, source }) => ({
+      path: path.slice(dir.length + 1),
+      executable,
+      content: typeof source === 'string' ? await readFile(source) : source,
+    })),
+  );
+}

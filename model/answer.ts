@@ -1,0 +1,23 @@
+// What one request to a model gives: everything that a reply record holds, with the prompt's ids whole.
+import type { ReplyRecord } from '../domain/episode.ts';
+
+/**
+ * One complete answer. `kind: 'overflow'`: the server said that the prompt does not fit its context; `text` is then
+ * the server's message, and there are no ids. Nothing partial is ever an answer.
+ */
+export interface RawAnswer {
+  readonly kind: ReplyRecord['kind'];
+  readonly text: string;
+  /** reasoning_content, apart from the text; null where the server sent none. */
+  readonly reasoning: string | null;
+  readonly finishReason: ReplyRecord['finishReason'];
+  /** Exact ids of the whole prompt; null where the server gave none. */
+  readonly promptIds: number[] | null;
+  /** Exact sampled ids; null where the server gave none, or not all of them. */
+  readonly completionIds: number[] | null;
+  /** Natural logarithms, one for each sampled id; null where they do not line up with the ids. */
+  readonly logprobs: number[] | null;
+  readonly usage: ReplyRecord['usage'];
+  /** Milliseconds count from the moment the request was made. */
+  readonly times: Pick<ReplyRecord['times'], 'startedAt' | 'firstTokenMs' | 'lastTokenMs'>;
+}

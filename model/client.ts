@@ -1,0 +1,256 @@
+// The client of one model behind an OpenAI-shaped server, vLLM first: one streamed request an answer.
+import { TextDecoder } from 'node:util';
+import { createParser } from 'eventsource-parser';
+import { Agent, request, type Dispatcher } from 'undici';
+import { ClassifiedError } from '../domain/errors.ts';
+import type { ChatMessage } from '../domain/ports.ts';
+import type { Sampling } from '../domain/sweep.ts';
+import type { RawAnswer } from './answer.ts';
+import { BrokenReply, ErrorInStream, ReplyAssembly } from './assembly.ts';
+import { wireErrorOf } from './chunks.ts';
+import { readEndpoint, type Endpoint } from './endpoint.ts';
+import { probeModel, type ModelProbe } from './probe.ts';
+import {
+  connectionFault,
+  ContextOverflow,
+  describe,
+  parseJson,
+  refusalOf,
+  streamErrorOf,
+  type Asked,
+} from './refusals.ts';
+import { chatBody } from './request.ts';
+import { defaultTimeouts, RequestClock, type ModelTimeouts } from './request-clock.ts';
+import { readRetryAfterMs } from './retry-after.ts';
+import type { Secret } from './secret.ts';
+
+export interface ModelClientOptions {
+  /** Base URL, with or without /v1. */
+  readonly url: string;
+  /** The model's name on that server. */
+  readonly servedName: string;
+  readonly apiKey: Secret | null;
+  readonly sampling: Sampling;
+  readonly timeouts?: Partial<ModelTimeouts>;
+}
+
+export interface AskInput {
+  readonly messages: readonly ChatMessage[];
+  /** Sent as X-Session-ID: routing by prefix cache, and the identity that known-rate models read. */
+  readonly sessionId: string;
+  readonly signal?: AbortSignal;
+  /** Called once, when the first token has come: the agent's clock is charged from there. */
+  readonly onFirstToken?: () => void;
+}
+
+export interface ModelClient {
+  /**
+   * One request, one complete answer. Fails with a ClassifiedError, or with the signal's reason, at once, when it is
+   * aborted; the HTTP request ends with it. A context that overflows is an answer.
+   */
+  ask(input: AskInput): Promise<RawAnswer>;
+  /** Whether the server is there and serves the model: ModelUnavailable, Forbidden, ModelNotFound or ConfigInvalid. */
+  probe(signal?: AbortSignal): Promise<ModelProbe>;
+  close(): Promise<void>;
+}
+
+/** A reply of the longest context with all its ids and logprobs is a few tens of MiB. */
+const longestStreamBytes = 256 * 1024 ** 2;
+const longestEventChars = 64 * 1024 ** 2;
+const longestErrorBytes = 64 * 1024;
+
+type HttpResponse = Dispatcher.ResponseData;
+
+const headerOf =
+  (response: HttpResponse) =>
+  (name: string): string | null => {
+    const value = response.headers[name];
+    return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
+  };
+
+/** The beginning of a body, as text: what a person may need to see of a refusal. */
+async function readBounded(response: HttpResponse): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of response.body as AsyncIterable<Buffer>) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes >= longestErrorBytes) break;
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+interface Reading {
+  readonly elapsedMs: () => number;
+  readonly timeouts: ModelTimeouts;
+  readonly onFirstToken: (() => void) | undefined;
+}
+
+/** Reads a stream of events into the assembly, to its end. */
+async function readStream(
+  response: HttpResponse,
+  assembly: ReplyAssembly,
+  clock: RequestClock,
+  { elapsedMs, timeouts, onFirstToken }: Reading,
+): Promise<void> {
+  let begun = false;
+  const tooLong = new BrokenReply(`an event is longer than ${longestEventChars} characters`);
+  const parser = createParser({
+    maxBufferSize: longestEventChars,
+    onError: (error) => {
+      if (error.type === 'max-buffer-size-exceeded') throw tooLong;
+    },
+    onEvent: ({ data }) => {
+      const progress = assembly.take(data, elapsedMs());
+      if (!begun && progress !== 'other') {
+        begun = true;
+        onFirstToken?.();
+      }
+      if (assembly.complete) clock.arm(timeouts.trailingMs, 'the end of the stream');
+      else if (begun) clock.arm(timeouts.stallMs, 'the next token');
+    },
+  });
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let bytes = 0;
+  for await (const part of response.body as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > longestStreamBytes)
+      throw new BrokenReply(`the stream is longer than ${longestStreamBytes} bytes`);
+    parser.feed(decode(decoder, part));
+  }
+  // A last event whose blank line never came is whole where its JSON is.
+  parser.feed('\n\n');
+}
+
+function decode(decoder: TextDecoder, part: Buffer): string {
+  try {
+    return decoder.decode(part, { stream: true });
+  } catch (error) {
+    throw new BrokenReply(`the stream is no UTF-8 (${error instanceof Error ? error.message : 'bad bytes'})`);
+  }
+}
+
+/** What an answer that is no event stream means. */
+async function refuse(asked: Asked, response: HttpResponse): Promise<Error> {
+  const body = await readBounded(response);
+  if (response.statusCode !== 200) {
+    const retryAfterMs = readRetryAfterMs(headerOf(response), Date.now());
+    return refusalOf(asked, response.statusCode, body, retryAfterMs);
+  }
+  const value = parseJson(body);
+  const error = wireErrorOf(value);
+  if (error !== null) return streamErrorOf(asked, error);
+  if (typeof value === 'object' && value !== null && 'choices' in value) {
+    return new ClassifiedError('ConfigInvalid', describe(asked, 'the server does not stream its replies'));
+  }
+  return new ClassifiedError(
+    'ModelUnavailable',
+    describe(asked, `HTTP 200 without an event stream: ${body}`),
+  );
+}
+
+/**
+ * A client with connections of its own, for any number of requests at once.
+ * @throws InputError where `url` is no http(s) URL
+ */
+export function createModelClient(options: ModelClientOptions): ModelClient {
+  const endpoint: Endpoint = readEndpoint(options.url);
+  const timeouts: ModelTimeouts = { ...defaultTimeouts, ...options.timeouts };
+  const key = options.apiKey?.reveal().trim() ?? '';
+  const asked: Asked = {
+    servedName: options.servedName,
+    shown: endpoint.shown,
+    sampling: options.sampling,
+    redact: (text) => (key === '' ? text : text.replaceAll(key, '[secret]')),
+  };
+  // The clocks of a request are ours; keep-alive stays under the five seconds after which uvicorn closes.
+  const dispatcher = new Agent({
+    connect: { timeout: timeouts.connectMs },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 4_000,
+  });
+  const headers = {
+    'user-agent': 'passband',
+    ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
+  };
+
+  const ask = async ({ messages, sessionId, signal, onFirstToken }: AskInput): Promise<RawAnswer> => {
+    const body = chatBody(options.servedName, messages, options.sampling);
+    const clock = new RequestClock(signal);
+    const startedAt = new Date().toISOString();
+    const started = performance.now();
+    const elapsedMs = (): number => performance.now() - started;
+    const assembly = new ReplyAssembly();
+    let streaming = false;
+    try {
+      clock.arm(timeouts.firstTokenMs, 'the first token');
+      const response = await request(endpoint.chat, {
+        dispatcher,
+        method: 'POST',
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          accept: 'text/event-stream',
+          'x-session-id': sessionId,
+        },
+        body,
+        signal: clock.signal,
+      });
+      const isStream = /^text\/event-stream\b/i.test(headerOf(response)('content-type') ?? '');
+      if (response.statusCode !== 200 || !isStream) throw await refuse(asked, response);
+      streaming = true;
+      await readStream(response, assembly, clock, { elapsedMs, timeouts, onFirstToken });
+    } catch (error) {
+      signal?.throwIfAborted();
+      // A reply that has its end is whole, whatever becomes of the connection after it.
+      if (!assembly.complete) {
+        const refusal = error instanceof ErrorInStream ? streamErrorOf(asked, error.wire) : error;
+        if (refusal instanceof ContextOverflow) return overflow(refusal, startedAt, elapsedMs());
+        throw failureOf(refusal, asked, clock, streaming);
+      }
+    } finally {
+      clock.close();
+    }
+    try {
+      return assembly.answer(body, startedAt, elapsedMs());
+    } catch (error) {
+      throw failureOf(error, asked, clock, true);
+    }
+  };
+
+  return {
+    ask,
+    probe: (signal) =>
+      probeModel({ asked, endpoint, dispatcher, headers, timeoutMs: timeouts.probeMs }, signal),
+    close: () => dispatcher.destroy(),
+  };
+}
+
+function overflow(error: ContextOverflow, startedAt: string, elapsedMs: number): RawAnswer {
+  return {
+    kind: 'overflow',
+    text: error.message,
+    reasoning: null,
+    finishReason: 'stop',
+    promptIds: null,
+    completionIds: null,
+    logprobs: null,
+    usage: { promptTokens: 0, completionTokens: 0, cachedTokens: null, estimated: true },
+    times: { startedAt, firstTokenMs: null, lastTokenMs: elapsedMs },
+  };
+}
+
+/** A failure that no answer of the server explains: time, a cut, or bytes that are no reply. */
+function failureOf(error: unknown, asked: Asked, clock: RequestClock, streaming: boolean): Error {
+  if (error instanceof ClassifiedError) return error;
+  if (clock.expired !== null) {
+    return new ClassifiedError('ModelUnavailable', describe(asked, clock.expired), { cause: error });
+  }
+  if (error instanceof BrokenReply)
+    return new ClassifiedError('StreamBroken', describe(asked, error.message));
+  const fault = connectionFault(error);
+  return streaming
+    ? new ClassifiedError('StreamBroken', describe(asked, `the stream was cut: ${fault}`), { cause: error })
+    : new ClassifiedError('ModelUnavailable', describe(asked, fault), { cause: error });
+}

@@ -1,0 +1,27 @@
+// Where a model answers: the URLs under a base that a person may write in several ways.
+import { InputError } from '../domain/errors.ts';
+
+export interface Endpoint {
+  readonly chat: URL;
+  readonly models: URL;
+  /** For people: without credentials and query. */
+  readonly shown: string;
+}
+
+/**
+ * `http://host:8000`, `.../v1`, `.../v1/` and `.../v1/chat/completions` all name one endpoint; a path of another name
+ * is taken as it stands.
+ * @throws InputError where it is no http or https URL
+ */
+export function readEndpoint(url: string): Endpoint {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    throw new InputError(
+      `model endpoint ${JSON.stringify(url)} is no http(s) URL: write http://HOST:PORT/v1`,
+      78,
+    );
+  }
+  const path = parsed.pathname.replace(/\/+$/, '').replace(/\/chat\/completions$/, '');
+  const base = `${parsed.origin}${path === '' ? '/v1' : path}`;
+  return { chat: new URL(`${base}/chat/completions`), models: new URL(`${base}/models`), shown: base };
+}

@@ -1,0 +1,86 @@
+// One build by the engine: its network, its limit of time, and an error that says what went wrong and where.
+import type { Readable } from 'node:stream';
+import { ClassifiedError } from '../../domain/errors.ts';
+import type { Engine } from './engine.ts';
+import { messageOf, NotThere } from './engine-errors.ts';
+import { followLog, pullFailure } from './pull.ts';
+
+export interface BuildRequest {
+  readonly tag: string;
+  readonly context: Readable;
+  readonly dockerfile: string;
+  /** What FROM names: looked for when the build fails, since engines say it in many ways. */
+  readonly bases: readonly string[];
+  /** RUN without any network. */
+  readonly offline: boolean;
+  readonly timeoutMs: number;
+}
+
+/** Lines of the log that an error ends with. */
+const lastLines = 15;
+
+/**
+ * Builds and tags. ClassifiedError `ImageMissing` where the build fails (its message ends with the log's last lines,
+ * or names the base that is not there), `ImagePullTransient` where a registry could not give a base just now,
+ * `PlatformUnavailable` where the engine does not answer.
+ */
+export async function build(engine: Engine, request: BuildRequest, signal?: AbortSignal): Promise<void> {
+  const timeout = AbortSignal.timeout(request.timeoutMs);
+  const abortSignal = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+  let log = '';
+  const { podman } = await engine.version();
+  try {
+    const answer = await engine.docker.buildImage(request.context, {
+      t: request.tag,
+      dockerfile: request.dockerfile,
+      rm: true,
+      forcerm: true,
+      abortSignal,
+      ...networkOf(request.offline, podman),
+    });
+    await followLog(answer, (text) => (log = (log + text).slice(-64 * 1024)));
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (timeout.aborted) {
+      const seconds = Math.round(request.timeoutMs / 1000);
+      throw new ClassifiedError(
+        'ImageMissing',
+        `the build took longer than its limit of ${seconds} s${ending(log)}`,
+      );
+    }
+    throw await buildFailure(engine, request, { error, log });
+  }
+}
+
+/**
+ * Podman takes Docker's words for it and does nothing by them: it has its own. Its default is the host's network.
+ * A layer that was once built with a network is no layer of an offline build: nothing is taken from the cache.
+ */
+function networkOf(offline: boolean, podman: boolean): Readonly<Record<string, unknown>> {
+  if (!offline) return {};
+  if (!podman) return { networkmode: 'none', nocache: true };
+  const nsoptions = JSON.stringify([{ Name: 'network', Host: false }]);
+  return { networkmode: 'NetworkDisabled', nsoptions, nocache: true };
+}
+
+async function buildFailure(
+  engine: Engine,
+  { bases }: BuildRequest,
+  { error, log }: { readonly error: unknown; readonly log: string },
+): Promise<Error> {
+  const message = messageOf(error);
+  for (const base of bases) {
+    try {
+      await engine.inspectImage(base);
+    } catch (absent) {
+      if (absent instanceof NotThere) return pullFailure(base, message, error);
+      if (absent instanceof Error) return absent;
+    }
+  }
+  return new ClassifiedError('ImageMissing', `the build failed: ${message}${ending(log)}`, { cause: error });
+}
+
+function ending(log: string): string {
+  const lines = log.split('\n').filter((line) => line.trim() !== '');
+  return lines.length === 0 ? '' : `\n${lines.slice(-lastLines).join('\n')}`;
+}

@@ -1,0 +1,41 @@
+// What the engine's word about a container means for the sandbox in it.
+import type { SandboxState } from '../port.ts';
+import type { InspectedContainer } from './inspected.ts';
+
+const killed = 137;
+const terminated = 143;
+
+/** When a container that runs does not run as it did: `startedAt` is what its sandbox was opened with. */
+export function stateOf(
+  { State: state, SizeRw: size }: InspectedContainer,
+  { startedAt, diskMiB }: { readonly startedAt: string; readonly diskMiB: number },
+): SandboxState {
+  const diskBytes = size ?? 0;
+  if (diskBytes > diskMiB * 1024 ** 2) {
+    const used = Math.ceil(diskBytes / 1024 ** 2);
+    const reason = `the sandbox's files take ${used} MiB, its limit is ${diskMiB} MiB`;
+    return { kind: 'gone', cause: 'self', why: 'disk', reason };
+  }
+  if (state.Running) {
+    if (state.StartedAt === startedAt) return { kind: 'alive' };
+    return { kind: 'restarted', reason: `the container was started anew at ${state.StartedAt}` };
+  }
+  return goneOf(state);
+}
+
+/** Why a container that does not run any more ended. */
+export function goneOf(state: InspectedContainer['State']): Exclude<SandboxState, { kind: 'alive' }> {
+  if (state.OOMKilled) {
+    const reason = 'the kernel ended PID 1 of the sandbox for the memory its processes took';
+    return { kind: 'gone', cause: 'self', why: 'oom', reason };
+  }
+  if (state.Status === 'created' || state.Status === 'configured') {
+    const reason = 'the container is not running and never ended: its machine was started anew';
+    return { kind: 'gone', cause: 'platform', why: 'host-lost', reason };
+  }
+  // No signal from inside a sandbox ends its PID 1: these two are somebody's with the engine at hand.
+  const outside = state.ExitCode === killed || state.ExitCode === terminated;
+  const how = `PID 1 of the sandbox ended with exit status ${state.ExitCode}`;
+  const reason = outside ? `${how}: it was stopped from outside` : how;
+  return { kind: 'gone', cause: outside ? 'platform' : 'self', why: 'exited', reason };
+}

@@ -1,0 +1,181 @@
+// The engine's side of one sandbox: streams by exec, state by inspection, the difference by the engine's own list.
+import type { Duplex } from 'node:stream';
+import { ClassifiedError } from '../../domain/errors.ts';
+import { ConnectionLost } from '../protocol/frames.ts';
+import { SandboxGone, type SandboxState } from '../port.ts';
+import { ConnectionEnded } from '../supervised/connections.ts';
+import type { Change, Link, StreamEnding, SupervisorStream } from '../supervised/link.ts';
+import { changesOf } from './changes.ts';
+import { supervisorPath } from './container.ts';
+import { stateOf } from './container-state.ts';
+import type { Engine } from './engine.ts';
+import { engineCall, InTheWay, NotThere } from './engine-errors.ts';
+import { ExecStream } from './exec-stream.ts';
+import { ExecState, ListedChanges } from './inspected.ts';
+
+export interface EngineContainer {
+  readonly id: string;
+  readonly name: string;
+  readonly startedAt: string;
+  readonly diskMiB: number;
+  readonly volumes: readonly string[];
+}
+
+/** The engine adds up all files of a container for its size: not at every look. */
+const sizeEveryMs = 5_000;
+
+/** An exec that the runtime could not start for what is, or is not, in the sandbox. */
+const refusedInside =
+  /no such file|not found|permission denied|exec format|temporarily unavailable|cannot allocate/i;
+
+/**
+ * Exit statuses of `connect` that a cut of the stream leaves as well: its input ended, its output took no more
+ * (EX_IOERR, SIGPIPE). All others were made inside.
+ */
+const cutStatuses: ReadonlySet<number> = new Set([0, 74, 141]);
+
+export class EngineLink implements Link {
+  readonly #engine: Engine;
+  readonly #container: EngineContainer;
+  #sizedAtMs = Date.now();
+
+  constructor(engine: Engine, container: EngineContainer) {
+    this.#engine = engine;
+    this.#container = container;
+  }
+
+  get startedAt(): string {
+    return this.#container.startedAt;
+  }
+
+  get volumes(): readonly string[] {
+    return this.#container.volumes;
+  }
+
+  async openStream(): Promise<SupervisorStream> {
+    try {
+      const exec = await engineCall('an exec', (abortSignal) =>
+        this.#engine.docker.getContainer(this.#container.id).exec({
+          Cmd: [supervisorPath, 'connect'],
+          User: '0:0',
+          WorkingDir: '/',
+          AttachStdin: true,
+          AttachStdout: true,
+          AttachStderr: true,
+          Tty: false,
+          abortSignal,
+        }),
+      );
+      const socket: Duplex = await engineCall('starting an exec', () =>
+        exec.start({ hijack: true, stdin: true }),
+      );
+      const stream = new ExecStream(socket);
+      return { stream, ending: () => this.#ending(exec.id, stream) };
+    } catch (error) {
+      throw await this.#streamRefusal(error);
+    }
+  }
+
+  async state(): Promise<SandboxState> {
+    const { id, name } = this.#container;
+    const now = Date.now();
+    const size = now - this.#sizedAtMs >= sizeEveryMs;
+    if (size) this.#sizedAtMs = now;
+    try {
+      const inspected = await this.#engine.inspectContainer(id, size);
+      const settled =
+        size || inspected.State.Running ? inspected : await this.#engine.inspectContainer(id, true);
+      const state = stateOf(settled, this.#container);
+      if (state.kind === 'gone' && state.why === 'disk' && settled.State.Running) await this.#kill();
+      return state;
+    } catch (error) {
+      if (!(error instanceof NotThere)) throw error;
+    }
+    return (await this.#nameTaken())
+      ? { kind: 'replaced', reason: `another container has the name ${name}` }
+      : {
+          kind: 'gone',
+          cause: 'platform',
+          why: 'deleted',
+          reason: `container ${name} was deleted from outside`,
+        };
+  }
+
+  async diskBytes(): Promise<number | null> {
+    try {
+      const inspected = await this.#engine.inspectContainer(this.#container.id, true);
+      return inspected.SizeRw ?? null;
+    } catch (error) {
+      throw await this.#refusal(error);
+    }
+  }
+
+  async changes(): Promise<readonly Change[]> {
+    try {
+      const listed: unknown = await engineCall('the changes of a container', () =>
+        this.#engine.docker.getContainer(this.#container.id).changes(),
+      );
+      return changesOf(ListedChanges.parse(listed) ?? []);
+    } catch (error) {
+      throw await this.#refusal(error);
+    }
+  }
+
+  async #ending(execId: string, stream: ExecStream): Promise<StreamEnding> {
+    const message = stream.diagnostics;
+    try {
+      const answer = await engineCall('looking at an exec', () =>
+        this.#engine.docker.getExec(execId).inspect(),
+      );
+      const { Running, ExitCode } = ExecState.parse(answer);
+      if (Running || ExitCode === null || cutStatuses.has(ExitCode)) return { by: 'unknown', message };
+      return { by: 'inside', message: `${message} (exit status ${ExitCode})`.trim() };
+    } catch (error) {
+      if (error instanceof NotThere || error instanceof ClassifiedError) return { by: 'unknown', message };
+      throw error;
+    }
+  }
+
+  /** What the engine's refusal means: the sandbox's end where there is one to see, else what it says. */
+  async #refusal(error: unknown): Promise<unknown> {
+    if (!(error instanceof NotThere || error instanceof InTheWay || hasStatus(error))) return error;
+    const state = await this.state();
+    return state.kind === 'alive' ? error : new SandboxGone(state);
+  }
+
+  async #streamRefusal(error: unknown): Promise<unknown> {
+    const refusal = await this.#refusal(error);
+    if (refusal !== error || !(error instanceof Error)) return refusal;
+    if (error instanceof ClassifiedError && !hasStatus(error)) return error;
+    // The sandbox is alive, and no process could be started in it.
+    if (refusedInside.test(error.message))
+      return new ConnectionEnded({ by: 'inside', message: error.message }, error);
+    return new ConnectionLost(error.message, { cause: error });
+  }
+
+  async #nameTaken(): Promise<boolean> {
+    try {
+      await this.#engine.inspectContainer(this.#container.name);
+      return true;
+    } catch (error) {
+      if (error instanceof NotThere) return false;
+      throw error;
+    }
+  }
+
+  /** A sandbox over its disk limit writes no more. */
+  async #kill(): Promise<void> {
+    try {
+      await engineCall('ending a container', () =>
+        this.#engine.docker.getContainer(this.#container.id).kill({ signal: 'SIGKILL' }),
+      );
+    } catch (error) {
+      if (!(error instanceof NotThere || error instanceof InTheWay)) throw error;
+    }
+  }
+}
+
+/** Whether the engine itself answered, with an error. */
+function hasStatus(error: unknown): boolean {
+  return error instanceof ClassifiedError && error.cause instanceof Error && 'statusCode' in error.cause;
+}

@@ -1,0 +1,82 @@
+// Pulling images, and what a pull that failed means: try again, or an image that a person must bring.
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import { ClassifiedError } from '../../domain/errors.ts';
+import type { Engine } from './engine.ts';
+import { engineCall, messageOf } from './engine-errors.ts';
+
+/**
+ * A registry that is there and has no answer just now. Not among them: one that this machine cannot reach at all
+ * (no such host, connection refused), which no waiting mends.
+ */
+const transient =
+  /\b429\b|toomanyrequests|too many requests|\b50[0234]\b|internal server error|bad gateway|service unavailable|gateway time-?out|timeout|timed out|temporary failure|try again|unexpected EOF|connection reset|TLS handshake/i;
+
+const Progress = z.object({
+  stream: z.string().optional(),
+  status: z.string().optional(),
+  error: z.string().optional(),
+  errorDetail: z.object({ message: z.string().optional() }).optional(),
+});
+
+/**
+ * Reads the engine's log of a pull, build or import to its end, and gives its last status (an import's is the
+ * image's id). Throws Error with the engine's words.
+ */
+export async function followLog(
+  answer: NodeJS.ReadableStream,
+  onText: (text: string) => void,
+): Promise<string> {
+  let failure: string | null = null;
+  let last = '';
+  for await (const line of createInterface({ input: answer, crlfDelay: Infinity })) {
+    if (line.trim() === '') continue;
+    let value: unknown;
+    try {
+      value = JSON.parse(line);
+    } catch {
+      onText(line);
+      continue;
+    }
+    const parsed = Progress.safeParse(value);
+    if (!parsed.success) continue;
+    const { stream, status, error, errorDetail } = parsed.data;
+    if (stream !== undefined) onText(stream);
+    if (status !== undefined) last = status;
+    if (error !== undefined) failure = errorDetail?.message ?? error;
+  }
+  if (failure !== null) throw new Error(failure);
+  return last;
+}
+
+/** How to bring an image that no registry gives: the words that every such error ends with. */
+export const bringBase = (name: string): string =>
+  `passband images base ${name}=DIR|TAR|debootstrap brings it from this machine`;
+
+export function pullFailure(name: string, message: string, cause: unknown): ClassifiedError {
+  const failureClass = transient.test(message) ? 'ImagePullTransient' : 'ImageMissing';
+  const text = `image ${name} is not here and could not be pulled: ${message}; ${bringBase(name)}`;
+  return new ClassifiedError(failureClass, text, { cause });
+}
+
+/** Pulls an image. ClassifiedError `ImageMissing` or `ImagePullTransient`. */
+export async function pullImage(engine: Engine, reference: string, signal?: AbortSignal): Promise<void> {
+  try {
+    const answer: NodeJS.ReadableStream = await engine.docker.createImage({
+      fromImage: withTag(reference),
+      ...(signal === undefined ? {} : { abortSignal: signal }),
+    });
+    await followLog(answer, () => undefined);
+  } catch (error) {
+    signal?.throwIfAborted();
+    // An engine that does not answer is not a registry that does not.
+    await engineCall('a sign of life', () => engine.docker.ping());
+    throw pullFailure(reference, messageOf(error), error);
+  }
+}
+
+/** A name without a tag means all of them to the API. */
+function withTag(reference: string): string {
+  const last = reference.slice(reference.lastIndexOf('/') + 1);
+  return last.includes(':') || last.includes('@') ? reference : `${reference}:latest`;
+}

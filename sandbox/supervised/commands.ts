@@ -1,0 +1,114 @@
+// Commands in a sandbox: jobs under an id, waited for by asking again, so that no cut runs one twice.
+import { Readable } from 'node:stream';
+import { ClassifiedError } from '../../domain/errors.ts';
+import { SupervisorError } from '../protocol/connection.ts';
+import { EmptyResponse, RunResponse } from '../protocol/responses.ts';
+import type { Command, CommandResult } from '../port.ts';
+import { recovering } from './recovery.ts';
+import type { Supervised } from './supervised.ts';
+
+/** How long one question waits before it is asked again. */
+const waitMs = 60_000;
+const defaultOutputLimitBytes = 1024 ** 2;
+/** What the supervisor keeps of a stream at most. */
+const maxOutputLimitBytes = 8 * 1024 ** 2;
+
+/** No such user or directory, no process or memory to be had: what ran in the sandbox before may have brought it about. */
+const unstartable = ['not-found', 'limit'];
+
+/** Exit status of what could not be started at all, as a shell gives it. */
+const notStarted = 126;
+
+/** Runs a command to its end. */
+export async function runCommand(
+  sandbox: Supervised,
+  command: Command,
+  signal?: AbortSignal,
+): Promise<CommandResult> {
+  const request = { ...requestOf(sandbox, command), timeoutMs: command.timeoutMs, waitMs, background: false };
+  const { stdin } = command;
+  for (let asked = 0; ; asked += 1) {
+    let response;
+    try {
+      response = await recovering(
+        sandbox,
+        `command ${command.id}`,
+        async (connection) => {
+          const body = stdin === undefined || asked > 0 ? {} : { body: Readable.from(chunksOf(stdin)) };
+          const exchanged = await connection.exchange({ request, response: RunResponse, signal, ...body });
+          return exchanged.response;
+        },
+        unstartable,
+      );
+    } catch (error) {
+      if (error instanceof SupervisorError && unstartable.includes(error.kind))
+        return notStartedResult(error);
+      throw error;
+    }
+    if (response.state === 'lost') {
+      throw new ClassifiedError('ExecBroken', `command ${command.id}: ${response.message}`);
+    }
+    if (response.state === 'exited') {
+      const { stdout, stderr, ...rest } = response;
+      return {
+        exitCode: rest.exitCode,
+        signal: rest.signal,
+        timedOut: rest.timedOut,
+        stdout: Buffer.from(stdout, 'base64'),
+        stderr: Buffer.from(stderr, 'base64'),
+        stdoutOmitted: rest.stdoutOmitted,
+        stderrOmitted: rest.stderrOmitted,
+        wallMs: rest.wallMs,
+      };
+    }
+  }
+}
+
+/** Starts a command and leaves it running. */
+export async function startCommand(
+  sandbox: Supervised,
+  command: Omit<Command, 'stdin' | 'timeoutMs'>,
+): Promise<void> {
+  const request = { ...requestOf(sandbox, command), timeoutMs: null, waitMs: 0, background: true };
+  await recovering(sandbox, `command ${command.id}`, (connection) =>
+    connection.exchange({ request, response: EmptyResponse }),
+  );
+}
+
+function requestOf(
+  { facts }: Supervised,
+  command: Omit<Command, 'stdin' | 'timeoutMs'>,
+): Record<string, unknown> & { op: 'run' } {
+  const limit = command.outputLimitBytes ?? defaultOutputLimitBytes;
+  if (limit > maxOutputLimitBytes)
+    throw new RangeError(`outputLimitBytes ${limit} is above ${maxOutputLimitBytes}`);
+  const clean = command.envBase === 'image';
+  return {
+    op: 'run',
+    id: command.id,
+    argv: command.argv,
+    env: clean ? { ...command.env } : { ...facts.env, ...command.env },
+    cleanEnv: clean,
+    cwd: command.cwd ?? facts.image.workdir,
+    user: command.user ?? null,
+    outputLimitBytes: limit,
+    ...(command.outputFile === undefined ? {} : { outputFile: command.outputFile }),
+  };
+}
+
+function notStartedResult(error: SupervisorError): CommandResult {
+  return {
+    exitCode: notStarted,
+    signal: null,
+    timedOut: false,
+    stdout: new Uint8Array(),
+    stderr: Buffer.from(`passband: ${error.message}\n`),
+    stdoutOmitted: 0,
+    stderrOmitted: 0,
+    wallMs: 0,
+  };
+}
+
+function chunksOf(bytes: Uint8Array): Buffer[] {
+  return bytes.byteLength === 0 ? [] : [Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)];
+}

@@ -1,0 +1,116 @@
+// The connections of one sandbox: one is kept and reused, more are opened while it is busy, a broken one is replaced.
+import { ClassifiedError } from '../../domain/errors.ts';
+import { Connection } from '../protocol/connection.ts';
+import { ConnectionLost } from '../protocol/frames.ts';
+import { HelloResponse } from '../protocol/responses.ts';
+import type { Link, StreamEnding, SupervisorStream } from './link.ts';
+
+/** Each takes a process of the sandbox; whoever comes later waits. */
+const maxConnections = 8;
+
+/** A connection was lost because of what runs in the sandbox: it ended our process there, or its program is gone. */
+export class ConnectionEnded extends ConnectionLost {
+  constructor(ending: StreamEnding, cause: unknown) {
+    super(ending.message, { cause });
+    this.name = 'ConnectionEnded';
+  }
+}
+
+interface Member {
+  readonly connection: Connection;
+  readonly origin: SupervisorStream;
+}
+
+export class Connections {
+  readonly #link: Link;
+  readonly #idle: Member[] = [];
+  readonly #all = new Set<Member>();
+  readonly #waiting: (() => void)[] = [];
+  #opening = 0;
+  #closed = false;
+  #bootId: string | null;
+
+  /** `bootId` null: that of the first connection becomes the one that all others must have. */
+  constructor(link: Link, bootId: string | null) {
+    this.#link = link;
+    this.#bootId = bootId;
+  }
+
+  /** The bootId of PID 1; known once a connection was open. */
+  get bootId(): string | null {
+    return this.#bootId;
+  }
+
+  /** Runs `exchange` on a connection of its own; ConnectionLost where that broke, with what the driver knows of it. */
+  async use<T>(exchange: (connection: Connection) => Promise<T>): Promise<T> {
+    const member = await this.#acquire();
+    try {
+      return await exchange(member.connection);
+    } catch (error) {
+      throw await explained(error, member.origin);
+    } finally {
+      this.#release(member);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { connection } of this.#all) connection.close();
+    this.#all.clear();
+    this.#idle.length = 0;
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  async #acquire(): Promise<Member> {
+    for (;;) {
+      if (this.#closed) throw new ClassifiedError('ExecBroken', 'the sandbox was closed by its user');
+      const idle = this.#idle.pop();
+      if (idle?.connection.usable === true) return idle;
+      if (idle !== undefined) this.#all.delete(idle);
+      else if (this.#all.size + this.#opening < maxConnections) return this.#open();
+      else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+  }
+
+  #release(member: Member): void {
+    if (member.connection.usable && !this.#closed) this.#idle.push(member);
+    else this.#all.delete(member);
+    this.#waiting.shift()?.();
+  }
+
+  async #open(): Promise<Member> {
+    this.#opening += 1;
+    try {
+      const origin = await this.#link.openStream();
+      const connection = new Connection(origin.stream);
+      try {
+        const hello = await connection.exchange({ request: { op: 'hello' }, response: HelloResponse });
+        this.#checkBoot(hello.response.bootId);
+      } catch (error) {
+        connection.close();
+        throw await explained(error, origin);
+      }
+      const member = { connection, origin };
+      this.#all.add(member);
+      return member;
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  #checkBoot(bootId: string): void {
+    this.#bootId ??= bootId;
+    if (this.#bootId === bootId) return;
+    // Only admitted connections are told it: where the driver knows of no restart, something else answered.
+    throw new ConnectionEnded({ by: 'inside', message: 'another program answered in its place' }, null);
+  }
+}
+
+async function explained(error: unknown, origin: SupervisorStream): Promise<unknown> {
+  if (!(error instanceof ConnectionLost)) return error;
+  const ending = await origin.ending();
+  if (ending.by === 'inside') return new ConnectionEnded(ending, error);
+  return ending.message === ''
+    ? error
+    : new ConnectionLost(`${error.message} (${ending.message})`, { cause: error });
+}

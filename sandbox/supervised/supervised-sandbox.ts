@@ -1,0 +1,158 @@
+// The sandbox port over a supervisor's connections: the same for every driver, which supplies a Link alone.
+import type { Readable } from 'node:stream';
+import type { NetworkProof } from '../../domain/network.ts';
+import type { Artifact } from '../../domain/task.ts';
+import type { Connection } from '../protocol/connection.ts';
+import { EmptyResponse, UsageResponse } from '../protocol/responses.ts';
+import type {
+  Command,
+  CommandResult,
+  GetOptions,
+  GetResult,
+  PutOptions,
+  Sandbox,
+  SandboxIdentity,
+  SandboxState,
+  SandboxUsage,
+  TakenDelta,
+  TerminalOptions,
+  TerminalSession,
+  Transfer,
+} from '../port.ts';
+import { runCommand, startCommand } from './commands.ts';
+import { Connections } from './connections.ts';
+import { takeArtifacts, takeDelta } from './delta.ts';
+import type { SandboxFacts } from './facts.ts';
+import { getFiles, listNames, putFiles, removePaths } from './files.ts';
+import type { Link } from './link.ts';
+import { proveNetwork } from './network.ts';
+import { recovering } from './recovery.ts';
+import type { Supervised } from './supervised.ts';
+import { openTerminal } from './terminal.ts';
+
+/**
+ * Connects to a sandbox that runs. `bootId`: that of the supervisor it must find there (a part of the identity's),
+ * null where the one that answers becomes the sandbox's. `onClose` is told when its user has closed it.
+ */
+export async function attach(
+  link: Link,
+  facts: SandboxFacts,
+  identity: Omit<SandboxIdentity, 'bootId'> & { readonly bootId: string | null },
+  onClose: (sandbox: Sandbox) => void = () => undefined,
+): Promise<SupervisedSandbox> {
+  const bootId = identity.bootId === null ? null : bootOf(identity.bootId).supervisor;
+  const connections = new Connections(link, bootId);
+  try {
+    await recovering({ link, connections }, 'connecting', () => Promise.resolve());
+  } catch (error) {
+    connections.close();
+    throw error;
+  }
+  const whole = { ...identity, bootId: `${link.startedAt}/${connections.bootId ?? ''}` };
+  return new SupervisedSandbox({ link, connections, facts }, whole, onClose);
+}
+
+/** The two halves of an identity's bootId: the driver's word for the start, and the supervisor's own. */
+export function bootOf(bootId: string): { readonly startedAt: string; readonly supervisor: string } {
+  const at = bootId.lastIndexOf('/');
+  return { startedAt: bootId.slice(0, at), supervisor: bootId.slice(at + 1) };
+}
+
+export class SupervisedSandbox implements Sandbox {
+  readonly identity: SandboxIdentity;
+  readonly #supervised: Supervised;
+  readonly #onClose: (sandbox: Sandbox) => void;
+
+  constructor(supervised: Supervised, identity: SandboxIdentity, onClose: (sandbox: Sandbox) => void) {
+    this.#supervised = supervised;
+    this.identity = identity;
+    this.#onClose = onClose;
+  }
+
+  get image(): Sandbox['image'] {
+    return this.#supervised.facts.image;
+  }
+
+  run(command: Command, signal?: AbortSignal): Promise<CommandResult> {
+    return runCommand(this.#supervised, command, signal);
+  }
+
+  start(command: Omit<Command, 'stdin' | 'timeoutMs'>): Promise<void> {
+    return startCommand(this.#supervised, command);
+  }
+
+  putFiles(tar: () => Readable, options: PutOptions): Promise<Transfer> {
+    return putFiles(this.#supervised, tar, options);
+  }
+
+  getFiles(options: GetOptions, sink: (tar: Readable) => Promise<void>): Promise<GetResult> {
+    return getFiles(this.#supervised, options, sink);
+  }
+
+  removePaths(paths: readonly string[]): Promise<void> {
+    return removePaths(this.#supervised, paths);
+  }
+
+  listNames(dirs: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    return listNames(this.#supervised, dirs);
+  }
+
+  pause(): Promise<void> {
+    return this.#tell('freeze');
+  }
+
+  resume(): Promise<void> {
+    return this.#tell('thaw');
+  }
+
+  endProcesses(): Promise<void> {
+    return this.#tell('end');
+  }
+
+  terminal(options: TerminalOptions): Promise<TerminalSession> {
+    return openTerminal(this.#supervised, options);
+  }
+
+  takeDelta(limitBytes: number, sink: (tar: Readable) => Promise<void>): Promise<TakenDelta> {
+    return takeDelta(this.#supervised, limitBytes, sink);
+  }
+
+  takeArtifacts(
+    artifacts: readonly Artifact[],
+    limitBytes: number,
+    sink: (tar: Readable) => Promise<void>,
+  ): Promise<TakenDelta> {
+    return takeArtifacts(this.#supervised, artifacts, { limitBytes, sink });
+  }
+
+  proveNetwork(signal?: AbortSignal): Promise<NetworkProof> {
+    return proveNetwork(this.#supervised, signal);
+  }
+
+  async usage(): Promise<SandboxUsage> {
+    const ask = (connection: Connection) =>
+      connection.exchange({ request: { op: 'usage' }, response: UsageResponse });
+    const [inside, diskBytes] = await Promise.all([
+      recovering(this.#supervised, 'usage', ask),
+      this.#supervised.link.diskBytes(),
+    ]);
+    const { oomKills, memoryPeakBytes } = inside.response;
+    return { oomKills, memoryPeakBytes, diskBytes };
+  }
+
+  state(): Promise<SandboxState> {
+    return this.#supervised.link.state();
+  }
+
+  close(): Promise<void> {
+    this.#supervised.connections.close();
+    this.#onClose(this);
+    return Promise.resolve();
+  }
+
+  async #tell(op: 'freeze' | 'thaw' | 'end'): Promise<void> {
+    await recovering(this.#supervised, op, (connection) =>
+      connection.exchange({ request: { op }, response: EmptyResponse }),
+    );
+  }
+}

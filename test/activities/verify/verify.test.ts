@@ -1,0 +1,286 @@
+// Verification over a fake driver: what is laid, in which order, and what a doubtful word is checked against.
+import { afterEach, describe, expect, it } from 'vitest';
+import { takeDelta } from '../../../activities/delta.ts';
+import { phases, readPhase, type VerifyRecord } from '../../../activities/phase-records.ts';
+import { resolveSubject } from '../../../activities/subject.ts';
+import { verify } from '../../../activities/verify/verify.ts';
+import type { Subject } from '../../../activities/types.ts';
+import type { DeltaEntry } from '../../../domain/delta.ts';
+import { ClassifiedError } from '../../../domain/errors.ts';
+import { SandboxGone } from '../../../sandbox/port.ts';
+import { quiet, type Behaviour } from '../fake-driver.ts';
+import { openLab, stepOf, type Lab, type LabOptions } from '../lab.ts';
+
+const entry = (path: string): DeltaEntry => ({
+  path,
+  change: 'added',
+  kind: 'file',
+  mode: 0o644,
+  uid: 0,
+  gid: 0,
+  bytes: 1,
+  target: null,
+});
+
+/** A verifier whose test.sh leaves these files. */
+const leaving = (files: Readonly<Record<string, string>>): Behaviour => ({
+  ...quiet,
+  onRun: (command, sandbox) => {
+    if (command.argv[0] !== '/tests/test.sh') return {};
+    for (const [name, content] of Object.entries(files)) sandbox.verifierFiles.set(name, content);
+    return { exitCode: 1 };
+  },
+});
+const agentWith = (...paths: string[]): Behaviour => ({ ...quiet, entries: paths.map(entry) });
+const throwing = (error: Error): Behaviour => ({
+  ...quiet,
+  onRun: ({ argv }) => (argv[0] === '/tests/test.sh' ? Promise.reject(error) : {}),
+});
+
+let lab: Lab;
+afterEach(async () => {
+  await lab.close();
+});
+
+async function graded(
+  behaviours: Readonly<Record<string, Behaviour>>,
+  options: Partial<LabOptions> = {},
+): Promise<VerifyRecord> {
+  lab = await openLab({ ...options, behaviourOf: (phase) => behaviours[phase] ?? quiet });
+  await lab.putGate({});
+  await lab.grade(lab.trial());
+  return recordOf(lab.trial());
+}
+
+async function recordOf(subject: Subject): Promise<VerifyRecord> {
+  const record = await readPhase(lab.world, phases.verify(await resolveSubject(lab.world, subject), 0));
+  if (record === null) throw new Error('the step was not verified');
+  return record;
+}
+
+/** With the oracle's delta stored, as a gate that was passed leaves it. */
+async function withOracle(behaviours: Readonly<Record<string, Behaviour>>): Promise<void> {
+  lab = await openLab({ behaviourOf: (phase) => behaviours[phase] ?? quiet });
+  await lab.putGate({});
+  await lab.grade(lab.trial(7));
+  const grading = await resolveSubject(lab.world, lab.trial(7));
+  const delta = (await readPhase(lab.world, phases.delta(grading, 0)))?.delta ?? null;
+  await lab.putGate({
+    steps: [{ name: 'main', assertions: [], solutionPaths: [], delta, verifierMs: 5 }],
+  });
+}
+
+const pass = { 'reward.txt': '1\n' };
+const fail = { 'reward.txt': '0\n' };
+
+describe('a separate verifier', () => {
+  it('proves the network before the delta, lays the tests after it, and ends everything before the reward is read', async () => {
+    const { verification } = await graded({ agent: agentWith('/work/out.txt'), 'verifier-0': leaving(pass) });
+    expect(verification).toMatchObject({ result: 'passed', reward: 1 });
+    expect(lab.driver.made.get('verifier-0')?.asked).toEqual([
+      'proof',
+      'put /',
+      'put /tests',
+      'remove /logs/verifier',
+      'put /',
+      'run /tests/test.sh',
+      'end',
+      'get /logs/verifier',
+    ]);
+  });
+
+  it('ends the processes of the agent before its last delta is taken', async () => {
+    await graded({ 'verifier-0': leaving(pass) });
+    const asked = lab.driver.made.get('agent')?.asked ?? [];
+    expect(asked.indexOf('end')).toBeLessThan(asked.indexOf('delta'));
+    expect(asked).toContain('end');
+  });
+
+  it('removes its sandbox, and answers from its record when it is asked again', async () => {
+    await graded({ 'verifier-0': leaving(pass) });
+    expect(lab.driver.destroyed.filter((name) => name.endsWith('verifier-0'))).toHaveLength(1);
+    lab.driver.made.clear();
+    expect(await verify(lab.world, { subject: lab.trial(), step: 0 }, lab.run)).toMatchObject({
+      result: 'passed',
+    });
+    expect(lab.driver.made.size).toBe(0);
+  });
+
+  it('C58: takes no exit status for a word, neither for nor against', async () => {
+    const record = await graded({ 'verifier-0': leaving(pass) });
+    expect([record.exitCode, record.verification.result]).toEqual([1, 'passed']);
+  });
+
+  it('is disputed where what was withheld makes it pass, with both runs kept', async () => {
+    const { verification, sandboxes } = await graded({
+      agent: agentWith('/usr/local/bin/cat'),
+      'verifier-0': leaving(fail),
+      'verifier-restored-0': leaving(pass),
+    });
+    expect(verification).toMatchObject({
+      result: 'disputed',
+      detail: null,
+      reward: 0,
+      withheld: [{ path: '/usr/local/bin/cat', rule: 'shadowing' }],
+    });
+    expect(verification.restoredOutput).not.toBeNull();
+    expect(sandboxes.map(({ phase }) => phase)).toEqual(['verifier', 'verifier-restored']);
+  });
+
+  it('spends no second sandbox where nothing was withheld, or where it passed', async () => {
+    await graded({ agent: agentWith('/work/out.txt'), 'verifier-0': leaving(fail) });
+    expect(lab.driver.made.has('verifier-restored-0')).toBe(false);
+    await lab.close();
+    await graded({ agent: agentWith('/usr/local/bin/cat'), 'verifier-0': leaving(pass) });
+    expect(lab.driver.made.has('verifier-restored-0')).toBe(false);
+  });
+
+  it('C51: an open network ends it before anything of the agent is laid', async () => {
+    await expect(graded({ 'verifier-0': { ...quiet, network: 'open' } })).rejects.toMatchObject({
+      failureClass: 'EgressOpen',
+    });
+    expect(lab.driver.made.get('verifier-0')?.asked).toEqual(['proof']);
+  });
+
+  it('C57: a cut of our own fetch of the reward is a failure, and never a 0', async () => {
+    const cut = new ClassifiedError('ExecBroken', 'the connection was cut');
+    await expect(graded({ 'verifier-0': { ...leaving(pass), getFails: cut } })).rejects.toBe(cut);
+    const grading = await resolveSubject(lab.world, lab.trial());
+    expect(await readPhase(lab.world, phases.verify(grading, 0))).toBeNull();
+  });
+
+  it('a verifier that the platform lost is no verdict', async () => {
+    const lost = new SandboxGone({ kind: 'gone', cause: 'platform', why: 'deleted', reason: 'deleted' });
+    await expect(graded({ 'verifier-0': throwing(lost) })).rejects.toBe(lost);
+  });
+
+  it('a later try of the activity begins in a sandbox of its own', async () => {
+    const cut = new ClassifiedError('StoreUnavailable', 'cut');
+    await expect(graded({ 'verifier-0': { ...quiet, getFails: cut } })).rejects.toBe(cut);
+    const again = { ...lab.run, attempt: 2 };
+    await verify(lab.world, { subject: lab.trial(), step: 0 }, again);
+    expect([...lab.driver.made.keys()]).toContain('verifier-0-a2');
+  });
+});
+
+describe('a doubtful end', () => {
+  const oom = new SandboxGone({ kind: 'gone', cause: 'self', why: 'oom', reason: 'memory' });
+  const exited = new SandboxGone({ kind: 'gone', cause: 'self', why: 'exited', reason: 'PID 1 ended' });
+  const hangs: Behaviour = {
+    ...quiet,
+    onRun: ({ argv }) => (argv[0] === '/tests/test.sh' ? { timedOut: true, exitCode: 137 } : {}),
+  };
+  it.each<[string, Behaviour, string]>([
+    ['C56: no reward', quiet, 'no-reward'],
+    ['C27: a verifier that hangs', hangs, 'verifier-timeout'],
+    ['C40: a verifier out of memory', throwing(oom), 'verifier-oom'],
+    ['a verifier that was ended from inside', throwing(exited), 'no-reward'],
+  ])('%s counts as failed where the oracle passes in the same place', async (_what, verifier, detail) => {
+    let first = true;
+    await withOracle({
+      get 'verifier-0'() {
+        const now = first ? leaving(pass) : verifier;
+        first = false;
+        return now;
+      },
+      'oracle-0': leaving(pass),
+    });
+    await lab.grade(lab.trial());
+    expect((await recordOf(lab.trial())).verification).toMatchObject({
+      result: 'failed',
+      detail,
+      reward: null,
+    });
+    expect(lab.driver.made.has('oracle-0')).toBe(true);
+  });
+
+  it('is VerifierBroken where the oracle fails there too', async () => {
+    await withOracle({ 'oracle-0': leaving(fail) });
+    await expect(lab.grade(lab.trial())).rejects.toMatchObject({ failureClass: 'VerifierBroken' });
+  });
+});
+
+describe('no final state', () => {
+  it('is failed without a sandbox being spent on it', async () => {
+    const { verification, goOn } = await graded({ agent: { ...quiet, overLimit: true } });
+    expect(verification).toMatchObject({ result: 'failed', detail: 'no-final-state' });
+    expect(goOn).toBe(false);
+    expect([...lab.driver.made.keys()]).toEqual(['agent']);
+    expect(await takeDelta(lab.world, { subject: lab.trial(), step: 0 }, lab.run)).toEqual({
+      ending: 'agent-disk-full',
+      finalState: false,
+    });
+  });
+});
+
+describe('shared mode', () => {
+  const shared = async (agent: Behaviour): Promise<VerifyRecord> => {
+    lab = await openLab({ behaviourOf: () => agent });
+    await lab.putGate({ environmentMode: 'shared', steps: [] });
+    await lab.grade(lab.trial());
+    return recordOf(lab.trial());
+  };
+
+  it('C52: makes the folders anew while all stands still, and reads the reward frozen', async () => {
+    const { verification } = await shared(leaving(fail));
+    expect(verification).toMatchObject({ result: 'failed', reward: 0 });
+    const asked = lab.driver.made.get('agent')?.asked ?? [];
+    const from = asked.indexOf('put /tests');
+    expect(asked[from - 1]).toBe('pause');
+    const test = asked.indexOf('run /tests/test.sh');
+    expect(asked.slice(test - 3)).toEqual([
+      'remove /logs/verifier',
+      'put /',
+      'resume',
+      'run /tests/test.sh',
+      'pause',
+      'get /logs/verifier',
+    ]);
+    expect(asked).not.toContain('end');
+  });
+
+  it.each([
+    ['before the tests', 1],
+    ['after them', 3],
+  ])('C52: a reward that something writes %s does not stand', async (_when, resumed) => {
+    let resumes = 0;
+    const forger: Behaviour = {
+      ...leaving(pass),
+      onResume: (sandbox) => {
+        resumes += 1;
+        if (resumes === resumed) sandbox.verifierFiles.set('reward.txt', '1\n');
+      },
+    };
+    const { verification } = await shared(forger);
+    expect(verification).toMatchObject({ result: 'failed', detail: 'malformed-reward', reward: null });
+    expect(verification.warnings.join()).toContain('something beside the tests');
+  });
+
+  it('passes where nothing else writes one', async () => {
+    expect((await shared(leaving(pass))).verification).toMatchObject({ result: 'passed', reward: 1 });
+  });
+});
+
+describe('steps', () => {
+  it('go on only where the bound of the step is met', async () => {
+    const steps = [stepOf({ name: 'a', minReward: 0.5 }), stepOf({ name: 'b' })];
+    const low = await graded(
+      { 'verifier-0': leaving({ 'reward.txt': '0.4' }) },
+      { task: { steps, multiStep: true } },
+    );
+    await lab.close();
+    const high = await graded(
+      { 'verifier-0': leaving({ 'reward.txt': '0.5' }) },
+      { task: { steps, multiStep: true } },
+    );
+    expect([low.goOn, high.goOn]).toEqual([false, true]);
+  });
+
+  it('stand still between each other, and are not ended', async () => {
+    const steps = [stepOf({ name: 'a' }), stepOf({ name: 'b' })];
+    await graded({ 'verifier-0': leaving(pass) }, { task: { steps, multiStep: true } });
+    const asked = lab.driver.made.get('agent')?.asked ?? [];
+    expect(asked).toContain('pause');
+    expect(asked).not.toContain('end');
+  });
+});

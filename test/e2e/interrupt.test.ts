@@ -1,0 +1,120 @@
+// Ctrl-C at each stage: one line, status 130, nothing left running, and the same command goes on.
+import path from 'node:path';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { ensureBase } from '../support/base-image.ts';
+import { containersOf } from '../support/left-containers.ts';
+import { processesRunning } from '../support/left-processes.ts';
+import {
+  expectCode,
+  openScene,
+  root,
+  until,
+  type Ended,
+  type Running,
+  type Scene,
+} from '../support/passband.ts';
+import { writeTasks, type TaskFiles } from '../support/small-tasks.ts';
+import { verdictsOf } from '../support/store-files.ts';
+import { snapshotOf } from '../support/trials-in-flight.ts';
+
+let scene: Scene;
+beforeAll(ensureBase);
+beforeEach(async () => {
+  scene = await openScene();
+});
+afterEach(async () => {
+  await scene.close();
+});
+
+const attempts = 4;
+const command = (tasks: string): string[] => [
+  ...['sweep', 'start', '--tasks', tasks, '--model', 'known-rate-1', '--attempts', String(attempts)],
+  ...['--concurrency', '2', '--name', 'stopped', '--json'],
+];
+
+/** Expects a clean end of an interrupted command: the status, the one line of it, nothing left. */
+async function expectInterrupted(ended: Ended): Promise<void> {
+  expectCode(ended, 130);
+  const lines = ended.stderr.split('\n').filter((line) => line.includes('interrupted'));
+  expect(lines).toEqual([
+    'interrupted: nothing is left running; the same command goes on with sweep stopped',
+  ]);
+  expect(ended.stderr).not.toMatch(/^passband: /m);
+  await scene.expectNothingLeft();
+}
+
+const SummarySchema = z.object({ planned: z.int(), counted: z.int(), coverage: z.number() });
+
+async function expectGoesOn(tasks: string, taskCount: number): Promise<void> {
+  const again = await scene.run(command(tasks));
+  expectCode(again, 0);
+  const planned = taskCount * attempts;
+  expect(SummarySchema.parse(JSON.parse(again.stdout))).toEqual({ planned, counted: planned, coverage: 1 });
+  expect(await verdictsOf(scene.store, 'stopped')).toHaveLength(planned);
+  await scene.expectNothingLeft();
+}
+
+/** Waits for a stage of a running command. */
+async function reach(running: Running, stage: string, look: () => Promise<boolean>): Promise<void> {
+  await until(stage, async () => {
+    const dead = await Promise.race([running.ended, Promise.resolve(null)]);
+    if (dead !== null) throw new Error(`${stage}: the command ended first: ${dead.stderr}`);
+    return await look();
+  });
+}
+
+test('while an image is built: the build ends too, and is done anew by the same command', async () => {
+  // A build that no other run has cached, and whose process is found by its own number.
+  const building = `sleep 8.${Date.now()}`;
+  const dockerfile = `FROM debian:12\nWORKDIR /work\nRUN ${building}\n`;
+  const tasks = await writeTasks(path.join(scene.dir, 'tasks'), {
+    slow: { 'environment/Dockerfile': dockerfile },
+  });
+  const running = scene.start(command(tasks));
+  const isBuilding = async (): Promise<boolean> => (await processesRunning(building)).length > 0;
+  await reach(running, 'the build', isBuilding);
+  running.interrupt();
+  await expectInterrupted(await running.ended);
+  await until('the end of the build’s own process', async () => !(await isBuilding()), 15_000);
+  await expectGoesOn(tasks, 1);
+});
+
+test('while the gate verifies: the gate is formed by the same command', async () => {
+  const slowSolution: TaskFiles = {
+    'solution/solve.sh': '#!/bin/bash\nsleep 3\necho hello > /work/hello.txt\n',
+  };
+  const tasks = await writeTasks(path.join(scene.dir, 'tasks'), { gated: slowSolution });
+  const running = scene.start(command(tasks));
+  await reach(running, 'a sandbox of the gate', async () => (await containersOf(scene.store)).length > 0);
+  running.interrupt();
+  await expectInterrupted(await running.ended);
+  expect(await verdictsOf(scene.store, 'stopped')).toEqual([]);
+  await expectGoesOn(tasks, 1);
+});
+
+test('while trials run: what is counted stays, and the same command counts the rest', async () => {
+  const tasks = await writeTasks(path.join(scene.dir, 'tasks'), { one: {}, two: {} });
+  const running = scene.start(command(tasks));
+  await reach(running, 'a counted trial, and another in the middle', async () => {
+    const { interrupted } = await snapshotOf(scene.store, 'stopped', 1);
+    return interrupted.length > 0 && (await verdictsOf(scene.store, 'stopped')).length > 0;
+  });
+  running.interrupt();
+  await expectInterrupted(await running.ended);
+  const counted = await verdictsOf(scene.store, 'stopped');
+  expect(counted.length).toBeGreaterThan(0);
+  expect(counted.length).toBeLessThan(2 * attempts);
+  await expectGoesOn(tasks, 2);
+  expect(await verdictsOf(scene.store, 'stopped')).toEqual(expect.arrayContaining(counted));
+});
+
+test('npm run demo, interrupted in a terminal, leaves nothing running', async () => {
+  const running = scene.start(['--json'], { command: ['npm', 'run', 'demo', '--'], cwd: root });
+  await reach(running, 'a sandbox of the demo', async () => (await containersOf(scene.store)).length > 0);
+  running.interrupt();
+  const ended = await running.ended;
+  expectCode(ended, 130);
+  expect(ended.stderr).toMatch(/^interrupted: nothing is left running; npm run demo goes on where it was$/m);
+  await scene.expectNothingLeft();
+});

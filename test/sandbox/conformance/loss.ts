@@ -1,0 +1,141 @@
+// Conformance: a cut, a lost sandbox, a restarted, a replaced and a silent platform are told apart, and none reads as 0.
+import { describe, expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Sandbox } from '../../../sandbox/port.ts';
+import { sh, withSandbox, type Harness } from './harness.ts';
+
+const long = (sandbox: Sandbox, seconds: number) =>
+  sandbox.run({
+    id: 'long',
+    argv: ['/bin/sh', '-c', `sleep ${seconds}; echo x >> /root/count; echo ended; exit 9`],
+    timeoutMs: null,
+  });
+
+/** How an operation ends that is under way when the world changes. */
+async function during(sandbox: Sandbox, change: () => Promise<void> | void): Promise<unknown> {
+  const running = long(sandbox, 60).then(
+    (result) => result,
+    (error: unknown) => error,
+  );
+  await sleep(500);
+  await change();
+  return running;
+}
+
+export function lossConforms(get: () => Harness): void {
+  describe('loss', () => {
+    it('goes on with a command whose connection is cut, and runs it once (C37)', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        const running = long(sandbox, 2);
+        for (let cuts = 0; cuts < 3; cuts += 1) {
+          await sleep(400);
+          get().outside.cut();
+        }
+        const result = await running;
+        expect(result.exitCode).toBe(9);
+        expect(Buffer.from(result.stdout).toString()).toBe('ended\n');
+        expect((await sh(sandbox, 'cat /root/count')).out).toBe('x\n');
+      });
+    });
+
+    it('is gone by the platform when it is killed from outside (C57)', async () => {
+      await withSandbox(get(), 'debian', async (sandbox, { name }) => {
+        expect(await during(sandbox, () => get().outside.kill(name))).toMatchObject({
+          name: 'SandboxGone',
+          state: { kind: 'gone', cause: 'platform', why: 'exited' },
+        });
+        expect(await sandbox.state()).toMatchObject({ kind: 'gone', cause: 'platform' });
+        await expect(get().otherDriver.open(sandbox.identity)).rejects.toMatchObject({
+          state: { kind: 'gone', cause: 'platform' },
+        });
+      });
+    });
+
+    it('is gone by the platform when it is deleted', async () => {
+      await withSandbox(get(), 'debian', async (sandbox, { name }) => {
+        const gone = { state: { kind: 'gone', cause: 'platform', why: 'deleted' } };
+        // Between its end and its removal it may be seen as ended.
+        expect(await during(sandbox, () => get().outside.delete(name))).toMatchObject({
+          state: { kind: 'gone', cause: 'platform' },
+        });
+        expect(await sandbox.state()).toMatchObject(gone.state);
+        await expect(sandbox.takeDelta(1, () => Promise.resolve())).rejects.toMatchObject(gone);
+        await expect(get().otherDriver.open(sandbox.identity)).rejects.toMatchObject(gone);
+      });
+    });
+
+    it('is not taken for alive when PID 1 was started anew (C38)', async () => {
+      await withSandbox(get(), 'debian', async (sandbox, { name }) => {
+        await get().outside.restart(name);
+        expect(await sandbox.state()).toMatchObject({ kind: 'restarted' });
+        await expect(sh(sandbox, 'true')).rejects.toMatchObject({ state: { kind: 'restarted' } });
+        await expect(get().otherDriver.open(sandbox.identity)).rejects.toMatchObject({
+          state: { kind: 'restarted' },
+        });
+      });
+    });
+
+    it('is not taken for another one of its name (C39)', async () => {
+      await withSandbox(get(), 'debian', async (sandbox, { name }) => {
+        await get().outside.replace(name);
+        expect(await sandbox.state()).toMatchObject({ kind: 'replaced' });
+        await expect(sh(sandbox, 'true')).rejects.toMatchObject({ state: { kind: 'replaced' } });
+        await expect(get().otherDriver.open(sandbox.identity)).rejects.toMatchObject({
+          state: { kind: 'replaced' },
+        });
+      });
+    });
+
+    it('takes no signal from inside for its end: kill 1, kill -1 (C38)', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        await sh(
+          sandbox,
+          'for s in TERM INT HUP QUIT KILL SEGV ABRT USR1 STOP; do kill -$s 1; done; kill -KILL -1',
+        );
+        expect(await sandbox.state()).toEqual({ kind: 'alive' });
+        expect((await sh(sandbox, 'echo on')).out).toBe('on\n');
+      });
+    });
+
+    it('is gone by itself when what runs inside deletes the toolbox and the connection', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        await sh(sandbox, 'rm -rf /opt/passband/bin /opt/passband/run');
+        expect((await sh(sandbox, 'echo still')).out).toBe('still\n');
+        get().outside.cut();
+        await expect(sh(sandbox, 'echo on')).rejects.toMatchObject({
+          name: 'SandboxGone',
+          state: { kind: 'gone', cause: 'self' },
+        });
+      });
+    });
+
+    it('believes no other program that answers in the supervisor place', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        const fake = `printf '#!/bin/sh\\nprintf "\\\\000\\\\000\\\\000\\\\172R"; printf "%%-122s" "{\\"ok\\":true,\\"protocol\\":1,\\"bootId\\":\\"x\\",\\"uptimeMs\\":1,\\"env\\":{},\\"cwd\\":\\"/\\"}"; sleep 5\\n' > /opt/passband/bin/new; chmod 755 /opt/passband/bin/new; mv /opt/passband/bin/new /opt/passband/bin/supervisor`;
+        await sh(sandbox, fake);
+        get().outside.cut();
+        await expect(sh(sandbox, 'echo on')).rejects.toMatchObject({
+          state: { kind: 'gone', cause: 'self' },
+        });
+      });
+    });
+
+    it('says that the platform is not available when it is not, and goes on when it is back', async () => {
+      await withSandbox(get(), 'debian', async (sandbox, spec) => {
+        const silence = get().outside.vanish();
+        try {
+          const unavailable = { failureClass: 'PlatformUnavailable' };
+          await expect(sh(sandbox, 'true')).rejects.toMatchObject(unavailable);
+          await expect(sandbox.state()).rejects.toMatchObject(unavailable);
+          await expect(get().driver.create({ ...spec, name: `${spec.name}-b` })).rejects.toMatchObject(
+            unavailable,
+          );
+          await expect(get().driver.destroy(spec.name)).rejects.toMatchObject(unavailable);
+        } finally {
+          silence.back();
+        }
+        expect((await sh(sandbox, 'echo on')).out).toBe('on\n');
+      });
+    });
+  });
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { changesOf } from '../../../sandbox/engine/changes.ts';
+import { containerOf, keptFacts, labels, specDigest } from '../../../sandbox/engine/container.ts';
+import { stateOf } from '../../../sandbox/engine/container-state.ts';
+import type { SandboxSpec } from '../../../sandbox/port.ts';
+
+const spec: SandboxSpec = {
+  name: 'pb-0123456789ab-agent',
+  image: { reference: 'localhost/passband/task:1', digest: 'sha256:1' },
+  labels: { sweep: 'demo' },
+  cpus: 1.5,
+  memoryMiB: 2048,
+  diskMiB: 10_240,
+  pids: 512,
+  env: { A: '1', B: '2' },
+  workdir: null,
+  network: 'deny',
+};
+const image = { user: 'app:extra', workdir: '/app', entrypoint: ['/start'] };
+
+describe('the container of a spec', () => {
+  it('has the limits, no network, no swap, no new privileges and few capabilities', () => {
+    const { HostConfig: host, ...container } = containerOf(spec, image, false);
+    expect(host).toMatchObject({
+      NetworkMode: 'none',
+      Memory: 2 ** 31,
+      MemorySwap: 2 ** 31,
+      NanoCpus: 1_500_000_000,
+      PidsLimit: 512,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      RestartPolicy: { Name: 'no' },
+    });
+    expect(host?.CapAdd).not.toEqual(expect.arrayContaining(['SYS_ADMIN']));
+    expect(host?.CapAdd).toHaveLength(9);
+    expect(host?.Ulimits?.map(({ Name }) => Name)).toEqual(['nofile', 'nproc']);
+    expect(host?.StorageOpt).toBeUndefined();
+    expect(host?.Privileged ?? false).toBe(false);
+    expect(container).toMatchObject({ name: spec.name, Image: 'sha256:1', User: '0:0' });
+  });
+
+  it('has the supervisor as PID 1, whatever the image starts, and tells it the image user and directory', () => {
+    const container = containerOf(spec, image, true);
+    expect(container.Entrypoint).toEqual(['/opt/passband/bin/supervisor']);
+    expect(container.Cmd).toEqual(['init', '--workdir', '/app', '--user', 'app:extra']);
+    expect(container.HostConfig?.StorageOpt).toEqual({ size: '10240M' });
+    const plain = containerOf({ ...spec, workdir: '/w' }, { ...image, user: '' }, true);
+    expect(plain.Cmd).toEqual(['init', '--workdir', '/w']);
+  });
+
+  it('leaves the network to the engine only where the spec says so', () => {
+    expect(containerOf({ ...spec, network: 'as-declared' }, image, false).HostConfig).not.toHaveProperty(
+      'NetworkMode',
+    );
+  });
+
+  it('keeps what another worker must know, and no variable in its own environment', () => {
+    const container = containerOf(spec, image, false);
+    expect(container.Env).toBeUndefined();
+    expect(keptFacts(container.Labels)).toEqual({
+      env: spec.env,
+      workdir: '/app',
+      network: 'deny',
+      diskMiB: 10_240,
+      labels: ['sweep'],
+    });
+    expect(container.Labels?.[labels.spec]).toBe(specDigest(spec));
+  });
+
+  it('is the same for the same spec, and another one for any change of it (C43)', () => {
+    expect(specDigest({ ...spec, env: { B: '2', A: '1' } })).toBe(specDigest(spec));
+    const changes: Partial<SandboxSpec>[] = [
+      { memoryMiB: 1 },
+      { cpus: 1 },
+      { diskMiB: 1 },
+      { pids: 1 },
+      { env: {} },
+      { workdir: '/w' },
+      { network: 'as-declared' },
+      { labels: {} },
+      { image: { ...spec.image, digest: 'sha256:2' } },
+    ];
+    const digests = changes.map((change) => specDigest({ ...spec, ...change }));
+    expect(new Set([...digests, specDigest(spec)]).size).toBe(changes.length + 1);
+  });
+});
+
+describe('the state of a container', () => {
+  const running = { Status: 'running', Running: true, OOMKilled: false, ExitCode: 0, StartedAt: 'then' };
+  const state = (change: Partial<typeof running>, SizeRw: number | null = null) =>
+    stateOf(
+      { Id: '1', Name: 'n', Image: 'i', SizeRw, State: { ...running, ...change }, Config: {} },
+      { startedAt: 'then', diskMiB: 1 },
+    );
+  const ended = (ExitCode: number, more = {}) =>
+    state({ Running: false, Status: 'exited', ExitCode, ...more });
+
+  it('is alive while it runs as it did', () => {
+    expect(state({})).toEqual({ kind: 'alive' });
+    expect(state({ StartedAt: 'later' })).toMatchObject({ kind: 'restarted' });
+  });
+
+  it('is the end of its own processes where they took its memory, its disk or PID 1 (C38, C40)', () => {
+    expect(ended(137, { OOMKilled: true })).toMatchObject({ cause: 'self', why: 'oom' });
+    expect(state({}, 2 * 1024 ** 2)).toMatchObject({ cause: 'self', why: 'disk' });
+    expect(ended(2)).toMatchObject({ cause: 'self', why: 'exited' });
+  });
+
+  it('is the end by the platform where it was stopped from outside, or its machine went away', () => {
+    expect(ended(137)).toMatchObject({ cause: 'platform', why: 'exited' });
+    expect(ended(143)).toMatchObject({ cause: 'platform', why: 'exited' });
+    expect(ended(0, { Status: 'created' })).toMatchObject({ cause: 'platform', why: 'host-lost' });
+  });
+});
+
+describe('the changes of a container', () => {
+  it('are told without what the engine and the toolbox put there', () => {
+    const listed = [
+      { Path: '/etc', Kind: 0 },
+      { Path: '/etc/hosts', Kind: 1 },
+      { Path: '/etc/hostsfile', Kind: 1 },
+      { Path: '/run/.containerenv', Kind: 1 },
+      { Path: '/opt/passband/run/supervisor.sock', Kind: 1 },
+      { Path: '/opt/passbands', Kind: 1 },
+      { Path: '/proc', Kind: 1 },
+      { Path: '/usr/bin/gone', Kind: 2 },
+    ];
+    expect(changesOf(listed)).toEqual([
+      { path: '/etc', change: 'changed' },
+      { path: '/etc/hostsfile', change: 'added' },
+      { path: '/opt/passbands', change: 'added' },
+      { path: '/usr/bin/gone', change: 'deleted' },
+    ]);
+  });
+});

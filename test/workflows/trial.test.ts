@@ -1,0 +1,203 @@
+// The trial: its phases in order, one report whatever happens, sandboxes always removed.
+import { Context } from '@temporalio/activity';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Activities } from '../../activities/types.ts';
+import { failureClasses, failureTable, type FailureClass } from '../../domain/failures.ts';
+import type { TrialReport } from '../../workflows/reports.ts';
+import { trial } from '../../workflows/trial.ts';
+import { failureOf, fakeWorld, passedOutcome, planRef, type FakeWorld } from '../support/fake-activities.ts';
+import { startTestTemporal, type TestTemporal } from '../support/temporal-environment.ts';
+
+let temporal: TestTemporal;
+beforeAll(async () => {
+  temporal = await startTestTemporal();
+});
+afterAll(async () => {
+  await temporal.stop();
+});
+
+const oneTrial = { tasks: 1, attempts: [1], scaffolds: 1 };
+const input = { sweep: 's', plan: planRef, index: 0 };
+let ids = 0;
+
+async function run(world: FakeWorld): Promise<TrialReport> {
+  return await temporal.play(world.activities, async (scene) => {
+    const handle = await scene.start(trial, `trial-${(ids += 1)}`, [input]);
+    return await handle.result();
+  });
+}
+
+/** Fails the first `times` calls, then does as `then` says. */
+function failing<Name extends keyof Activities>(
+  times: number,
+  failure: () => Error,
+  then: Activities[Name],
+): Activities[Name] {
+  let calls = 0;
+  const activity = (argument: never): unknown => {
+    calls += 1;
+    if (calls <= times) throw failure();
+    return (then as (argument: never) => unknown)(argument);
+  };
+  return activity as unknown as Activities[Name];
+}
+
+const episode: Activities['runEpisode'] = () => Promise.resolve({ ending: 'completed', turns: 1 });
+
+describe('trial', () => {
+  test('goes through its phases in order and answers the verdict', async () => {
+    const world = fakeWorld(oneTrial);
+    expect(await run(world)).toEqual({ index: 0, outcome: passedOutcome, message: null });
+    expect(world.namesOf('trial 0 g1')).toEqual([
+      'readTrial',
+      'provision',
+      'passBarrier',
+      'runEpisode',
+      'takeDelta',
+      'verify',
+      'recordVerdict',
+      'cleanUp',
+    ]);
+  });
+
+  test('runs the steps until one says that the next is not reached', async () => {
+    const verify: Activities['verify'] = ({ step }) =>
+      Promise.resolve({ result: 'failed', reward: 0, goOn: step < 1 });
+    const world = fakeWorld(oneTrial, { verify }, 4, 3);
+    await run(world);
+    expect(world.count('runEpisode')).toBe(2);
+    expect(world.calls.find(({ name }) => name === 'recordVerdict')?.input).toMatchObject({ reached: 2 });
+  });
+
+  test('runs nothing where the verdict is there already', async () => {
+    const readTrial: Activities['readTrial'] = () =>
+      Promise.resolve({ times: { steps: [], setupMs: 1 }, done: passedOutcome, generation: 2 });
+    const world = fakeWorld(oneTrial, { readTrial });
+    expect((await run(world)).outcome).toEqual(passedOutcome);
+    expect(world.calls.map(({ name }) => name)).toEqual(['readTrial']);
+  });
+
+  test('C36: an error that nobody named is Unexpected, kept as evidence, never a verdict', async () => {
+    const unnamed = (): Error => new TypeError('x is not a function');
+    const world = fakeWorld(oneTrial, { runEpisode: failing<'runEpisode'>(9, unnamed, episode) });
+    const report = await run(world);
+    expect(report.outcome).toMatchObject({ counts: false, result: null, failure: 'Unexpected' });
+    expect(report.message).toBe('runEpisode: x is not a function');
+    expect(world.calls.find(({ name }) => name === 'recordFailure')?.input).toMatchObject({
+      failureClass: 'Unexpected',
+      phase: 'runEpisode',
+    });
+    expect(world.count('runEpisode')).toBe(1);
+  });
+
+  test('survives a model that is away for hours, with one generation', async () => {
+    const away = (): Error => failureOf('ModelUnavailable', '503');
+    const world = fakeWorld(oneTrial, { runEpisode: failing<'runEpisode'>(60, away, episode) });
+    const before = await temporal.environment.currentTimeMs();
+    expect((await run(world)).outcome).toEqual(passedOutcome);
+    expect((await temporal.environment.currentTimeMs()) - before).toBeGreaterThan(3 * 3_600_000);
+    expect(world.count('provision')).toBe(1);
+  });
+
+  test('ends uncounted where the store cannot be read at all', async () => {
+    const gone = (): never => {
+      throw failureOf('Forbidden', 'the store refuses the credentials');
+    };
+    const world = fakeWorld(oneTrial, { readTrial: gone });
+    expect(await run(world)).toMatchObject({
+      outcome: { counts: false, failure: 'Forbidden' },
+      message: 'readTrial: the store refuses the credentials',
+    });
+    expect(world.count('cleanUp')).toBe(0);
+  });
+
+  test('keeps its verdict where a sandbox cannot be removed', async () => {
+    const cleanUp = (): never => {
+      throw failureOf('PlatformUnavailable');
+    };
+    const world = fakeWorld(oneTrial, { cleanUp });
+    expect((await run(world)).outcome).toEqual(passedOutcome);
+    expect(world.count('cleanUp')).toBeGreaterThan(3);
+  });
+
+  test('C42: removes its sandboxes when it is cancelled in the middle, and writes no verdict', async () => {
+    const started = Promise.withResolvers<undefined>();
+    const runEpisode: Activities['runEpisode'] = async () => {
+      started.resolve(undefined);
+      const beats = setInterval(() => Context.current().heartbeat(), 100);
+      return await Context.current().cancelled.finally(() => clearInterval(beats));
+    };
+    const world = fakeWorld(oneTrial, { runEpisode });
+    await temporal.play(world.activities, async (scene) => {
+      const handle = await scene.start(trial, 'trial-cancelled', [input]);
+      await started.promise;
+      await handle.cancel();
+      await expect(handle.result()).rejects.toThrow('cancelled');
+    });
+    expect(world.namesOf('trial 0 g1').slice(-2)).toEqual(['runEpisode', 'cleanUp']);
+    expect(world.count('recordFailure')).toBe(0);
+  });
+
+  test('C78: goes on in the same generation when its worker is shut down in the middle of the episode', async () => {
+    const started = Promise.withResolvers<undefined>();
+    const cut: Activities['runEpisode'] = async () => {
+      started.resolve(undefined);
+      return await Context.current().cancelled;
+    };
+    const first = fakeWorld(oneTrial, { runEpisode: cut });
+    const second = fakeWorld(oneTrial);
+    const scene = temporal.scene();
+    const handle = await scene.start(trial, 'trial-shut-down', [input]);
+    await scene.runWorker(first.activities, () => started.promise);
+    await scene.runWorker(second.activities, async () => {
+      expect((await handle.result()).outcome).toEqual(passedOutcome);
+    });
+    await scene.replay();
+    expect(second.calls.map(({ name }) => name)).toEqual([
+      'runEpisode',
+      'takeDelta',
+      'verify',
+      'recordVerdict',
+      'cleanUp',
+    ]);
+  });
+});
+
+describe('a failure of the episode', () => {
+  const worlds = new Map<FailureClass, FakeWorld>();
+  const reports = new Map<FailureClass, TrialReport>();
+
+  beforeAll(async () => {
+    // One scene for all: the trial's position says which class its episode fails with, once.
+    const failed = new Set<number>();
+    const failingOnce: Activities['runEpisode'] = (argument) => {
+      const index = argument.subject.kind === 'trial' ? argument.subject.index : -1;
+      const name = failureClasses[index];
+      if (name === undefined || failed.has(index)) return episode(argument);
+      failed.add(index);
+      throw failureOf(name);
+    };
+    const world = fakeWorld(oneTrial, { runEpisode: failingOnce });
+    await temporal.play(world.activities, async (scene) => {
+      for (const [index, name] of failureClasses.entries()) {
+        const handle = await scene.start(trial, `trial-of-${name}`, [{ ...input, index }]);
+        reports.set(name, await handle.result());
+        worlds.set(name, world);
+      }
+    });
+  });
+
+  test.each(failureClasses)('of class %s is treated as its row of the failure table says (C36)', (name) => {
+    const names = worlds.get(name)?.namesOf(`trial ${failureClasses.indexOf(name)} g1`) ?? [];
+    const count = (activity: keyof Activities): number => names.filter((other) => other === activity).length;
+    const askedAgain = failureTable[name].retry === 'activity';
+    expect(count('runEpisode')).toBe(askedAgain ? 2 : 1);
+    expect(count('recordFailure')).toBe(askedAgain ? 0 : 1);
+    expect(count('recordVerdict')).toBe(askedAgain ? 1 : 0);
+    expect(count('cleanUp')).toBe(1);
+    expect(reports.get(name)?.outcome).toMatchObject({
+      counts: askedAgain,
+      failure: askedAgain ? null : name,
+    });
+  });
+});

@@ -1,0 +1,213 @@
+// Users as the image's /etc/passwd and /etc/group have them, and the environment that a user's process gets.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Files of the image, or of an agent: no more is read.
+const maxAccountFileBytes = 4 << 20
+
+type account struct {
+	Name, Home, Shell string
+	Uid, Gid          uint32
+}
+
+// parsePasswd reads `name:password:uid:gid:comment:home:shell`; lines that are none are passed over, as libc does.
+func parsePasswd(text []byte) []account {
+	var accounts []account
+	for _, line := range strings.Split(string(text), "\n") {
+		fields := strings.Split(line, ":")
+		if len(fields) < 7 {
+			continue
+		}
+		uid, badUid := strconv.ParseUint(fields[2], 10, 32)
+		gid, badGid := strconv.ParseUint(fields[3], 10, 32)
+		if badUid != nil || badGid != nil {
+			continue
+		}
+		accounts = append(accounts, account{
+			Name: fields[0], Uid: uint32(uid), Gid: uint32(gid), Home: fields[5], Shell: strings.TrimSpace(fields[6]),
+		})
+	}
+	return accounts
+}
+
+type group struct {
+	name    string
+	gid     uint32
+	members []string
+}
+
+// parseGroup reads `name:password:gid:member,member`.
+func parseGroup(text []byte) []group {
+	var groups []group
+	for _, line := range strings.Split(string(text), "\n") {
+		fields := strings.Split(line, ":")
+		if len(fields) < 4 {
+			continue
+		}
+		gid, err := strconv.ParseUint(fields[2], 10, 32)
+		if err != nil {
+			continue
+		}
+		groups = append(groups, group{fields[0], uint32(gid), strings.Split(strings.TrimSpace(fields[3]), ",")})
+	}
+	return groups
+}
+
+func readAccountFile(path string) ([]byte, error) {
+	file, err := openRegular(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text := make([]byte, maxAccountFileBytes)
+	n, err := readUpTo(file, text)
+	return append([]byte(nil), text[:n]...), err
+}
+
+func readAccounts() ([]account, error) {
+	text, err := readAccountFile("/etc/passwd")
+	return parsePasswd(text), err
+}
+
+func readGroups() ([]group, error) {
+	text, err := readAccountFile("/etc/group")
+	return parseGroup(text), err
+}
+
+// lookUpUser resolves `name`, `uid`, `name:group` or `uid:gid`; an empty word is `fallback`. A uid that
+// /etc/passwd does not have is taken as it is, with the home `/` and the group 0, as engines do.
+func lookUpUser(word string, fallback account) (account, error) {
+	if word == "" {
+		word = strconv.FormatUint(uint64(fallback.Uid), 10)
+		if known, err := lookUpUser(word, fallback); err != nil || known.Name != "" {
+			return known, err
+		}
+		return fallback, nil
+	}
+	name, groupName := word, ""
+	if at := strings.IndexByte(word, ':'); at >= 0 {
+		name, groupName = word[:at], word[at+1:]
+	}
+	accounts, err := readAccounts()
+	if err != nil {
+		return account{}, err
+	}
+	found, ok := findAccount(accounts, name)
+	if !ok {
+		return account{}, failure{"not-found", fmt.Sprintf("no user %q in /etc/passwd", name)}
+	}
+	if groupName != "" {
+		if found.Gid, err = lookUpGroup(groupName); err != nil {
+			return account{}, err
+		}
+	}
+	return found, nil
+}
+
+func findAccount(accounts []account, name string) (account, bool) {
+	for _, one := range accounts {
+		if one.Name == name {
+			return one, true
+		}
+	}
+	uid, err := strconv.ParseUint(name, 10, 32)
+	if err != nil {
+		return account{}, false
+	}
+	for _, one := range accounts {
+		if one.Uid == uint32(uid) {
+			return one, true
+		}
+	}
+	return account{Uid: uint32(uid), Home: "/"}, true
+}
+
+func lookUpGroup(name string) (uint32, error) {
+	groups, err := readGroups()
+	if err != nil {
+		return 0, err
+	}
+	for _, one := range groups {
+		if one.name == name {
+			return one.gid, nil
+		}
+	}
+	gid, err := strconv.ParseUint(name, 10, 32)
+	if err != nil {
+		return 0, failure{"not-found", fmt.Sprintf("no group %q in /etc/group", name)}
+	}
+	return uint32(gid), nil
+}
+
+// groupsOf gives the user's own group and all that name it as a member.
+func groupsOf(user account) ([]uint32, error) {
+	groups, err := readGroups()
+	if err != nil {
+		return nil, err
+	}
+	ids := []uint32{user.Gid}
+	for _, one := range groups {
+		for _, member := range one.members {
+			if member == user.Name && user.Name != "" && one.gid != user.Gid {
+				ids = append(ids, one.gid)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// withheldFromClean tells whether a clean environment must not have this variable of the image.
+func withheldFromClean(name string) bool {
+	return name == "BASH_ENV" || name == "ENV" || strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "PYTHON")
+}
+
+// environmentOf lays the user's own variables and `added` over PID 1's. A HOME that is not root's is the image's own
+// word, which engines keep for every user.
+func environmentOf(base environment, user account, added environment, clean bool) environment {
+	env := environment{}
+	for name, value := range base {
+		if !clean || !withheldFromClean(name) {
+			env[name] = value
+		}
+	}
+	if home := env["HOME"]; home == "" || home == "/" || home == rootHome() {
+		env["HOME"] = user.Home
+	}
+	if env["HOME"] == "" {
+		env["HOME"] = "/"
+	}
+	if user.Name != "" {
+		env["USER"] = user.Name
+	}
+	for name, value := range added {
+		env[name] = value
+	}
+	return env
+}
+
+// rootHome is where an engine's HOME for root points, by which it started PID 1.
+func rootHome() string {
+	root, err := lookUpUser("0", account{})
+	if err != nil {
+		return ""
+	}
+	return root.Home
+}
+
+func (e environment) list() []string {
+	entries := make([]string, 0, len(e))
+	for name, value := range e {
+		entries = append(entries, name+"="+value)
+	}
+	return entries
+}

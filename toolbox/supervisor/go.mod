@@ -1,0 +1,3 @@
+module passband/supervisor
+
+go 1.19

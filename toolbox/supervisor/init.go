@@ -1,0 +1,121 @@
+// PID 1 of a sandbox: prepares itself so that what runs inside can neither end nor read it, reaps, serves.
+package main
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"flag"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// exitConfig is sysexits' EX_CONFIG: init was started in a way that cannot work.
+const exitConfig = 78
+
+// origin is what PID 1 was started with.
+type origin struct {
+	env    environment
+	user   account
+	cwd    string
+	bootID string
+	start  time.Time
+}
+
+func runInit(arguments []string) int {
+	flags := flag.NewFlagSet("init", flag.ContinueOnError)
+	workdir := flags.String("workdir", "", "work directory, made where it is not there")
+	userName := flags.String("user", "", "the user that the image names")
+	if err := flags.Parse(arguments); err != nil {
+		return exitConfig
+	}
+	if os.Getpid() != 1 || os.Getuid() != 0 {
+		complain("init must be PID 1 and root of its container (is PID %d, uid %d): start the container with user 0",
+			os.Getpid(), os.Getuid())
+		return exitConfig
+	}
+	hideFromTracing()
+	dropOtherSignals()
+	if err := endOnOuterTermination(); err != nil {
+		complain("cannot handle SIGTERM: %v", err)
+		return exitConfig
+	}
+	from, err := readOrigin(*workdir, *userName)
+	if err != nil {
+		complain("%v", err)
+		return exitConfig
+	}
+	limitRuntime()
+	startReaper()
+	listener, err := listen()
+	if err != nil {
+		complain("cannot serve %s: %v", socketPath, err)
+		return exitConfig
+	}
+	serve(listener, newSupervisor(from))
+	return 0
+}
+
+func readOrigin(workdir, userName string) (origin, error) {
+	if workdir != "" {
+		if err := os.MkdirAll(workdir, 0o755); err != nil {
+			return origin{}, err
+		}
+		if err := os.Chdir(workdir); err != nil {
+			return origin{}, err
+		}
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return origin{}, err
+	}
+	user, err := lookUpUser(userName, account{Name: "root"})
+	if err != nil {
+		return origin{}, err
+	}
+	random := make([]byte, 16)
+	if _, err := rand.Read(random); err != nil {
+		return origin{}, err
+	}
+	return origin{
+		env: parseEnvironment(os.Environ()), user: user, cwd: cwd,
+		bootID: hex.EncodeToString(random), start: time.Now(),
+	}, nil
+}
+
+// limitRuntime keeps PID 1 small, and has its threads made before an agent can use up the pids that they need:
+// Go ends the program where it cannot make a thread.
+func limitRuntime() {
+	const threads = 12
+	runtime.GOMAXPROCS(2)
+	debug.SetGCPercent(50)
+	made := make(chan struct{})
+	release := make(chan struct{})
+	for i := 0; i < threads; i++ {
+		go func() {
+			runtime.LockOSThread()
+			made <- struct{}{}
+			<-release
+			runtime.UnlockOSThread()
+		}()
+	}
+	for i := 0; i < threads; i++ {
+		<-made
+	}
+	close(release)
+}
+
+// environment is a list of variables by name; the last word counts.
+type environment map[string]string
+
+func parseEnvironment(entries []string) environment {
+	env := environment{}
+	for _, entry := range entries {
+		if at := strings.IndexByte(entry, '='); at > 0 {
+			env[entry[:at]] = entry[at+1:]
+		}
+	}
+	return env
+}

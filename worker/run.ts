@@ -1,0 +1,73 @@
+// Runs one worker: polls the queue, performs activities and workflows, drains when it is told to stop.
+import { NativeConnection, Worker } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { createActivities } from '../activities/index.ts';
+import { InputError } from '../domain/errors.ts';
+import type { SandboxDriver } from '../sandbox/port.ts';
+import type { Store } from '../store/port.ts';
+import { taskQueue } from '../workflows/messages.ts';
+import { bundleWorkflows } from './bundle.ts';
+import type { WorkerConfig } from './config.ts';
+import { installRuntime } from './runtime.ts';
+
+export interface WorkerParts {
+  readonly config: WorkerConfig;
+  readonly store: Store;
+  readonly driver: SandboxDriver;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Logger;
+  /** Aborted: nothing new is taken, what runs gets the drain time, then goes to another worker. */
+  readonly stop: AbortSignal;
+}
+
+/** Slots beside those of the sweep's trials, so that short activities do not wait behind episodes. */
+const spareSlots = 8;
+
+/**
+ * Polls until `stop` is aborted and everything is drained.
+ * @throws InputError (exit 69) where no Temporal server answers, ClassifiedError where store or driver do not.
+ */
+export async function runWorker({ config, store, driver, env, log, stop }: WorkerParts): Promise<void> {
+  installRuntime(log);
+  await store.check();
+  const engine = await driver.check();
+  const connection = await connect(config.temporalAddress);
+  try {
+    const worker = await Worker.create({
+      connection,
+      namespace: config.namespace,
+      taskQueue,
+      workflowBundle: await bundleWorkflows(),
+      activities: createActivities({ store, driver, env, log, now: () => new Date() }),
+      maxConcurrentActivityTaskExecutions: config.concurrency + spareSlots,
+      maxCachedWorkflows: config.cachedWorkflows,
+      shutdownGraceTime: config.drainMs,
+      shutdownForceTime: 2 * config.drainMs,
+    });
+    const shutDown = (): void => {
+      log.info({ drainMs: config.drainMs }, 'worker drains');
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+    };
+    const started = performance.now();
+    log.info({ temporal: config.temporalAddress, store: store.url, ...engine, taskQueue }, 'worker listens');
+    const running = worker.run();
+    if (stop.aborted) shutDown();
+    else stop.addEventListener('abort', shutDown, { once: true });
+    await running;
+    log.info({ upMs: Math.round(performance.now() - started) }, 'worker ended');
+  } finally {
+    await connection.close();
+  }
+}
+
+async function connect(address: string): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect({ address });
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.trim().split('\n')[0] ?? '') : String(error);
+    throw new InputError(
+      `no Temporal server answers at ${address} (${why}): start it, or name another with --temporal or PASSBAND_TEMPORAL_ADDRESS`,
+      69,
+    );
+  }
+}

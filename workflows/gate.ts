@@ -1,0 +1,90 @@
+// The gate of one task: its oracle must pass and a nop must not, once, before its first counted trial.
+import { ApplicationFailure, sleep } from '@temporalio/workflow';
+import type { GateSummary, Subject } from '../activities/types.ts';
+import { failureTable } from '../domain/failures.ts';
+import { images, records, stretches } from './activity-options.ts';
+import { waitBeforeNextMs } from './generations.ts';
+import { cleanUp, gradeSteps } from './grade.ts';
+import { gateEndedSignal, type GateInput } from './messages.ts';
+import { phaseFailureOf, type PhaseFailure } from './phase-failure.ts';
+import { reporting } from './reporting.ts';
+import type { GateReport } from './reports.ts';
+
+type Mode = 'shared' | 'separate';
+type Agent = 'oracle' | 'nop';
+
+export async function gate(input: GateInput): Promise<GateReport> {
+  const { task } = input;
+  return reporting(gateEndedSignal, () => runGate(input), { task, ended: { kind: 'cancelled' } });
+}
+
+async function runGate(input: GateInput): Promise<GateReport> {
+  const { task } = input;
+  try {
+    return { task, ended: { kind: 'formed', summary: await formGate(input) } };
+  } catch (error) {
+    const { failureClass, phase, message } = phaseFailureOf(error);
+    return { task, ended: { kind: 'unformed', failureClass, message: `${phase}: ${message}` } };
+  }
+}
+
+async function formGate(input: GateInput): Promise<GateSummary> {
+  const { plan, task } = input;
+  const cached = await records.readGate({ plan, task });
+  if (cached !== null) return cached;
+  const prepared = await begunAnew(nameOf(input, 'images'), () => images.prepareTask(input));
+  if (prepared.outcome !== 'ready') return prepared;
+  const modes: readonly Mode[] = prepared.environmentMode === 'shared' ? ['shared'] : ['separate', 'shared'];
+  for (const environmentMode of modes) {
+    const oracle = await runSide(input, 'oracle', environmentMode);
+    const nop = await runSide(input, 'nop', environmentMode);
+    const summary = await stretches.concludeGate({ ...input, environmentMode, oracle, nop });
+    if (summary.outcome !== 'try-shared') return summary;
+  }
+  throw ApplicationFailure.nonRetryable(`the gate of task ${task} asks for shared mode twice`, 'Unexpected');
+}
+
+/** Runs and verifies one side. Answers the generation that counts, null where the task itself is what failed. */
+async function runSide(input: GateInput, agent: Agent, environmentMode: Mode): Promise<number | null> {
+  const subjectOf = (generation: number): Subject => ({
+    kind: 'gate',
+    ...input,
+    agent,
+    environmentMode,
+    generation,
+  });
+  try {
+    return await begunAnew(nameOf(input, `${agent}/${environmentMode}`), async () => {
+      const { times, generation } = await records.readTrial({ subject: subjectOf(1) });
+      const subject = subjectOf(generation);
+      try {
+        await gradeSteps(subject, times);
+        return generation;
+      } catch (error) {
+        await records.recordFailure({ subject, ...phaseFailureOf(error) });
+        throw error;
+      } finally {
+        await cleanUp(subject);
+      }
+    });
+  } catch (error) {
+    const failure: PhaseFailure = phaseFailureOf(error);
+    if (failureTable[failure.failureClass].owner !== 'task') throw error;
+    return null;
+  }
+}
+
+/** Does the work, and does it again after a wait for as long as the failure table and the generations allow. */
+async function begunAnew<T>(name: string, work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const waitMs = waitBeforeNextMs(phaseFailureOf(error).failureClass, tries, name);
+      if (waitMs === null) throw error;
+      await sleep(waitMs);
+    }
+  }
+}
+
+const nameOf = (input: GateInput, part: string): string => `${input.sweep}/gate/${input.task}/${part}`;

@@ -1,0 +1,35 @@
+// Grading one final state, step by step: what a trial and a side of a gate have in common.
+import { CancellationScope, log } from '@temporalio/workflow';
+import type { Subject, TrialTimes } from '../activities/types.ts';
+import { cleaning, deltas, episodes, setUp, verifications } from './activity-options.ts';
+
+/**
+ * Provisions the sandbox, passes the network barrier, then runs, takes and verifies each step until one says that
+ * the next is not reached. Answers how many steps were reached.
+ */
+export async function gradeSteps(subject: Subject, times: TrialTimes): Promise<number> {
+  const { provision, passBarrier } = setUp(times);
+  await provision({ subject });
+  await passBarrier({ subject });
+  let reached = 0;
+  for (const [step, limits] of times.steps.entries()) {
+    await episodes(limits.agentMs).runEpisode({ subject, step });
+    await deltas.takeDelta({ subject, step });
+    const { goOn } = await verifications(times, limits.verifierMs).verify({ subject, step });
+    reached = step + 1;
+    if (!goOn) break;
+  }
+  return reached;
+}
+
+/** Removes a generation's sandboxes, whatever became of it. What does not go away is said and left to be found by label. */
+export async function cleanUp(subject: Subject): Promise<void> {
+  await CancellationScope.nonCancellable(async () => {
+    try {
+      await cleaning.cleanUp({ subject });
+    } catch (error) {
+      // The verdict or the failure record is written already: a sandbox that stays must not undo it.
+      log.error('sandboxes could not be removed', { subject: JSON.stringify(subject), error: String(error) });
+    }
+  });
+}

@@ -1,0 +1,46 @@
+// What workflows and their callers say to each other: names, ids, inputs, queries, signals, updates.
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { Ref } from '../domain/refs.ts';
+import type { GateReport, SweepProgress, TrialReport } from './reports.ts';
+import type { SweepState } from './sweep-state.ts';
+
+/** The one queue that workers listen on and everything is put on. */
+export const taskQueue = 'passband';
+
+export const sweepWorkflowId = (sweep: string): string => `sweep-${sweep}`;
+export const trialWorkflowId = (sweep: string, index: number): string => `trial-${sweep}-${index}`;
+export const gateWorkflowId = (sweep: string, task: number): string => `gate-${sweep}-${task}`;
+
+/** Trials that may be in flight at once: the server allows 2,000 pending children, and the state travels. */
+export const concurrencyLimit = 1_000;
+
+export interface SweepInput {
+  readonly sweep: string;
+  readonly plan: Ref;
+  /** The gates alone, and no trial. */
+  readonly gatesOnly: boolean;
+  /** Where the run before this one stopped; null at the start. */
+  readonly carried: SweepState | null;
+}
+
+export interface TrialInput {
+  readonly sweep: string;
+  readonly plan: Ref;
+  /** Position in the plan's order. */
+  readonly index: number;
+}
+
+export interface GateInput {
+  readonly sweep: string;
+  readonly plan: Ref;
+  readonly task: number;
+}
+
+/** Null until the plan is read. */
+export const progressQuery = defineQuery<SweepProgress | null>('progress');
+/** Answers the new value. Lowered: what runs goes on, nothing new starts until the window has room. */
+export const setConcurrencyUpdate = defineUpdate<number, [number]>('setConcurrency');
+/** Nothing new starts, what runs ends. The argument says why. */
+export const stopSignal = defineSignal<[string]>('stop');
+export const trialEndedSignal = defineSignal<[TrialReport]>('trialEnded');
+export const gateEndedSignal = defineSignal<[GateReport]>('gateEnded');

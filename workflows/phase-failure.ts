@@ -1,0 +1,49 @@
+// What a failed activity means: its class in the failure table, the phase it belongs to, and one line.
+import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
+import type { Activities } from '../activities/types.ts';
+import { failureClassOf, type FailureClass } from '../domain/failures.ts';
+
+export interface PhaseFailure {
+  readonly failureClass: FailureClass;
+  /** The activity's name. */
+  readonly phase: string;
+  readonly message: string;
+}
+
+/** Characters of a message that travel in reports. */
+const messageLimit = 500;
+
+/** What a phase that did not end in time is: the machine's or the engine's doing, never the agent's. */
+const classOfTimeout: Partial<Record<keyof Activities, FailureClass>> = {
+  prepareTask: 'ImagePullTransient',
+  provision: 'SandboxUnschedulable',
+  passBarrier: 'ExecBroken',
+  takeDelta: 'ExecBroken',
+  verify: 'ExecBroken',
+};
+
+function timeoutClassOf(phase: string): FailureClass {
+  return Object.hasOwn(classOfTimeout, phase)
+    ? (classOfTimeout[phase as keyof Activities] ?? 'Unexpected')
+    : 'Unexpected';
+}
+
+/** The failure of a phase. Anything else, cancellations and our own defects, is thrown again. */
+export function phaseFailureOf(error: unknown): PhaseFailure {
+  if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+  const phase = error.activityType;
+  const cause = error.cause;
+  if (cause instanceof TimeoutFailure) {
+    return {
+      failureClass: timeoutClassOf(phase),
+      phase,
+      message: `${phase} did not end in time (${cause.timeoutType})`,
+    };
+  }
+  const named = cause instanceof ApplicationFailure ? cause.type : null;
+  return {
+    failureClass: failureClassOf(named),
+    phase,
+    message: (cause?.message ?? error.message).slice(0, messageLimit),
+  };
+}

@@ -1,0 +1,51 @@
+// The trial: one generation of it, from an empty sandbox to its verdict. Its sweep begins the next where the table says so.
+import type { Subject } from '../activities/types.ts';
+import { records } from './activity-options.ts';
+import { cleanUp, gradeSteps } from './grade.ts';
+import { trialEndedSignal, type TrialInput } from './messages.ts';
+import { phaseFailureOf, type PhaseFailure } from './phase-failure.ts';
+import { reporting } from './reporting.ts';
+import type { TrialReport } from './reports.ts';
+
+export async function trial(input: TrialInput): Promise<TrialReport> {
+  const { index } = input;
+  return reporting(trialEndedSignal, () => runTrial(input), { index, outcome: null, message: null });
+}
+
+async function runTrial({ sweep, plan, index }: TrialInput): Promise<TrialReport> {
+  let generation = 1;
+  try {
+    const subjectOf = (n: number): Subject => ({ kind: 'trial', sweep, plan, index, generation: n });
+    const state = await records.readTrial({ subject: subjectOf(generation) });
+    if (state.done !== null) return { index, outcome: state.done, message: null };
+    generation = state.generation;
+    const subject = subjectOf(generation);
+    try {
+      const reached = await gradeSteps(subject, state.times);
+      return { index, outcome: await records.recordVerdict({ subject, reached }), message: null };
+    } catch (error) {
+      const failure = phaseFailureOf(error);
+      await records.recordFailure({ subject, ...failure });
+      return uncounted(index, generation, failure);
+    } finally {
+      await cleanUp(subject);
+    }
+  } catch (error) {
+    // The store itself: neither a verdict nor a failure record could be read or written.
+    return uncounted(index, generation, phaseFailureOf(error));
+  }
+}
+
+function uncounted(index: number, generation: number, failure: PhaseFailure): TrialReport {
+  return {
+    index,
+    outcome: {
+      counts: false,
+      ending: null,
+      result: null,
+      failure: failure.failureClass,
+      generations: generation,
+    },
+    message: `${failure.phase}: ${failure.message}`,
+  };
+}
