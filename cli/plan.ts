@@ -10,6 +10,7 @@ import {
 } from '../domain/sweep.ts';
 import type { Limits } from '../domain/task.ts';
 import { slugOf } from '../domain/slug.ts';
+import { engineLacks } from '../sandbox/engine/unsupported.ts';
 import { scaffoldNamed } from '../scaffolds/index.ts';
 import type { Store } from '../store/port.ts';
 import { packTask } from '../tasks/package.ts';
@@ -90,6 +91,7 @@ export async function readRequestedTasks(request: SweepRequest, env: NodeJS.Proc
     strict: request.strict,
     overrides: overridesOf(request.limits),
     env,
+    unsupported: (task) => engineLacks(task, request.network),
   });
 }
 

@@ -16,6 +16,9 @@ export interface SweepSummary {
   readonly failures: Readonly<Record<string, number>>;
 }
 
+/** What a build said last, on several lines, as one that a list can hold. */
+const oneLine = (text: string): string => text.trim().replaceAll(/\s*\n\s*/g, ' | ');
+
 /** A gate's rejection in the shape of the reader's. */
 export function gateRejection(task: string, gate: GateRecord): Rejection | null {
   if (gate.outcome !== 'rejected') return null;
@@ -25,7 +28,7 @@ export function gateRejection(task: string, gate: GateRecord): Rejection | null 
     key: null,
     line: null,
     reason: gate.reason ?? 'invalid',
-    message: gate.message ?? '',
+    message: oneLine(gate.message ?? ''),
   };
 }
 

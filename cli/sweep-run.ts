@@ -59,11 +59,9 @@ function onInterrupt(): { readonly signal: AbortSignal; readonly off: () => void
 }
 
 /** Starts the workflow, or joins the one that runs; an ended sweep is gone through again for what is missing. */
-async function startWorkflow(session: Session, plan: StoredPlan, gatesOnly: boolean): Promise<void> {
-  const sweep = plan.plan.sweep;
-  const input: SweepInput = { sweep, plan: plan.ref, gatesOnly, carried: null };
+async function startWorkflow(session: Session, input: SweepInput): Promise<void> {
   await session.client.workflow.start('sweep', {
-    workflowId: sweepWorkflowId(sweep),
+    workflowId: sweepWorkflowId(input.sweep),
     taskQueue,
     args: [input],
     workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
@@ -128,7 +126,13 @@ async function execute(
   });
   try {
     if (signal.aborted) return null;
-    await startWorkflow(session, plan, options.gatesOnly);
+    await startWorkflow(session, {
+      sweep,
+      plan: plan.ref,
+      gatesOnly: options.gatesOnly,
+      ...(request.budget === null ? {} : { deadlineMs: Date.now() + request.budget.wall_hours * 3_600_000 }),
+      carried: null,
+    });
     if (!options.detach) return await follow(session, plan, request.concurrency, context);
     if (plan.resumed)
       await tellConcurrency(session, sweep, request.concurrency, AbortSignal.timeout(detachedWaitMs));

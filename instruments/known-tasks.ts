@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { slugOf } from '../domain/slug.ts';
 import type { Step } from '../domain/task.ts';
+import { resolveEnv, type HostEnv } from '../tasks/env-templates.ts';
 import { isWithin, type SourceFile } from '../tasks/files.ts';
 import type { ReadTask } from '../tasks/read-task.ts';
 import { readTaskSet } from '../tasks/task-set.ts';
@@ -12,18 +13,20 @@ import type { KnownStep, KnownTask, SolutionFile } from './known-rate/known-task
  * answered by an error that says so.
  * @throws InputError where there is no such folder of tasks.
  */
-export async function readKnownTasks(dir: string): Promise<KnownTask[]> {
-  const { tasks } = await readTaskSet(dir);
-  return Promise.all(tasks.filter(({ solutionDigest }) => solutionDigest !== null).map(knownTaskOf));
+export async function readKnownTasks(dir: string, env: HostEnv = process.env): Promise<KnownTask[]> {
+  const { tasks } = await readTaskSet(dir, { env });
+  return Promise.all(
+    tasks.filter(({ solutionDigest }) => solutionDigest !== null).map((task) => knownTaskOf(task, env)),
+  );
 }
 
-async function knownTaskOf(read: ReadTask): Promise<KnownTask> {
+async function knownTaskOf(read: ReadTask, env: HostEnv): Promise<KnownTask> {
   const { task } = read;
   const steps = task.steps.map(async (step): Promise<KnownStep> => ({
     name: step.name,
     files: await solutionOf(read.files, step),
     agentSec: step.agentSec.value,
-    env: task.solutionEnv,
+    env: resolveEnv(task.solutionEnv, env),
   }));
   return { slug: slugOf(task.name), id: task.name, steps: await Promise.all(steps) };
 }

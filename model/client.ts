@@ -19,7 +19,7 @@ import {
   streamErrorOf,
   type Asked,
 } from './refusals.ts';
-import { chatBody } from './request.ts';
+import { chatBody, samplingOf } from './request.ts';
 import { defaultTimeouts, RequestClock, type ModelTimeouts } from './request-clock.ts';
 import { readRetryAfterMs } from './retry-after.ts';
 import type { Secret } from './secret.ts';
@@ -38,6 +38,8 @@ export interface AskInput {
   readonly messages: readonly ChatMessage[];
   /** Sent as X-Session-ID: routing by prefix cache, and the identity that known-rate models read. */
   readonly sessionId: string;
+  /** The trial's attempt ordinal, from 1: a sampling seed is moved by it, or k attempts would be one attempt k times. */
+  readonly attempt: number;
   readonly signal?: AbortSignal;
   /** Called once, when the first token has come: the agent's clock is charged from there. */
   readonly onFirstToken?: () => void;
@@ -175,8 +177,14 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
     ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
   };
 
-  const ask = async ({ messages, sessionId, signal, onFirstToken }: AskInput): Promise<RawAnswer> => {
-    const body = chatBody(options.servedName, messages, options.sampling);
+  const ask = async ({
+    messages,
+    sessionId,
+    attempt,
+    signal,
+    onFirstToken,
+  }: AskInput): Promise<RawAnswer> => {
+    const body = chatBody(options.servedName, messages, samplingOf(options.sampling, attempt));
     const clock = new RequestClock(signal);
     const startedAt = new Date().toISOString();
     const started = performance.now();

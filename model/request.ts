@@ -25,6 +25,10 @@ function wireSampling(sampling: Sampling): Record<string, unknown> {
 const wireMessage = ({ role, content, reasoning }: ChatMessage): Record<string, string> =>
   reasoning === undefined ? { role, content } : { role, content, reasoning_content: reasoning };
 
+/** Sampling for one attempt: attempt 1 has the seed that the user named, attempt n has seed + n - 1. */
+export const samplingOf = (sampling: Sampling, attempt: number): Sampling =>
+  sampling.seed === undefined ? sampling : { ...sampling, seed: sampling.seed + attempt - 1 };
+
 /** The body of `POST chat/completions`, as JSON text. */
 export function chatBody(servedName: string, messages: readonly ChatMessage[], sampling: Sampling): string {
   return JSON.stringify({

@@ -132,11 +132,12 @@ export class ChildKeeper {
   }
 
   #startChild(child: Child, workflowId: string) {
-    const { sweep, plan } = this.#input;
+    const { sweep, plan, deadlineMs } = this.#input;
+    const budget = deadlineMs === undefined ? {} : { deadlineMs };
     // A sweep that continues as new closes, and its children go on.
     const options = { workflowId, parentClosePolicy: ParentClosePolicy.ABANDON };
     return child.kind === 'trial'
-      ? startChild(trial, { ...options, args: [{ sweep, plan, index: child.index }] })
+      ? startChild(trial, { ...options, args: [{ sweep, plan, index: child.index, ...budget }] })
       : startChild(gate, { ...options, args: [{ sweep, plan, task: child.task }] });
   }
 

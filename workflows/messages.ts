@@ -19,6 +19,8 @@ export interface SweepInput {
   readonly plan: Ref;
   /** The gates alone, and no trial. */
   readonly gatesOnly: boolean;
+  /** When the budget ends, in milliseconds since the epoch; absent: there is none. */
+  readonly deadlineMs?: number;
   /** Where the run before this one stopped; null at the start. */
   readonly carried: SweepState | null;
 }
@@ -28,6 +30,7 @@ export interface TrialInput {
   readonly plan: Ref;
   /** Position in the plan's order. */
   readonly index: number;
+  readonly deadlineMs?: number;
 }
 
 export interface GateInput {

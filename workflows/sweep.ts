@@ -1,5 +1,11 @@
 // The sweep: gates and trials in a sliding window over the plan's order, counted, until nothing is left to start.
-import { continueAsNew, isCancellation, setHandler, workflowInfo } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  continueAsNew,
+  isCancellation,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { records, stretches } from './activity-options.ts';
 import { ChildKeeper } from './child-keeper.ts';
 import {
@@ -44,9 +50,15 @@ export async function sweep(input: SweepInput): Promise<SweepProgress> {
   return continueAsNew<typeof sweep>({ ...input, carried: board.snapshot() });
 }
 
+/** @throws ApplicationFailure with one clear line where the plan cannot be read: the sweep fails before it began. */
 async function firstState({ sweep, plan }: SweepInput): Promise<SweepState> {
-  const { shape, concurrency } = await records.readPlan({ sweep, plan });
-  return newState(shape, Math.min(concurrency, concurrencyLimit));
+  try {
+    const { shape, concurrency } = await records.readPlan({ sweep, plan });
+    return newState(shape, Math.min(concurrency, concurrencyLimit));
+  } catch (error) {
+    const { failureClass, phase, message } = phaseFailureOf(error);
+    throw ApplicationFailure.nonRetryable(`${failureClass}: ${phase}: ${message}`, failureClass);
+  }
 }
 
 function listen(board: SweepBoard, children: ChildKeeper): void {

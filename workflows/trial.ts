@@ -1,6 +1,7 @@
 // The trial: one generation of it, from an empty sandbox to its verdict. Its sweep begins the next where the table says so.
 import type { Subject } from '../activities/types.ts';
 import { records } from './activity-options.ts';
+import { refusalOf } from './budget.ts';
 import { cleanUp, gradeSteps } from './grade.ts';
 import { trialEndedSignal, type TrialInput } from './messages.ts';
 import { phaseFailureOf, type PhaseFailure } from './phase-failure.ts';
@@ -12,7 +13,7 @@ export async function trial(input: TrialInput): Promise<TrialReport> {
   return reporting(trialEndedSignal, () => runTrial(input), { index, outcome: null, message: null });
 }
 
-async function runTrial({ sweep, plan, index }: TrialInput): Promise<TrialReport> {
+async function runTrial({ sweep, plan, index, deadlineMs }: TrialInput): Promise<TrialReport> {
   let generation = 1;
   try {
     const subjectOf = (n: number): Subject => ({ kind: 'trial', sweep, plan, index, generation: n });
@@ -20,6 +21,11 @@ async function runTrial({ sweep, plan, index }: TrialInput): Promise<TrialReport
     if (state.done !== null) return { index, outcome: state.done, message: null };
     generation = state.generation;
     const subject = subjectOf(generation);
+    const refusal = refusalOf(state.times, Date.now(), deadlineMs);
+    if (refusal !== null) {
+      await records.recordFailure({ subject, ...refusal });
+      return uncounted(index, generation, refusal);
+    }
     try {
       const reached = await gradeSteps(subject, state.times);
       return { index, outcome: await records.recordVerdict({ subject, reached }), message: null };

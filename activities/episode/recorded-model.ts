@@ -14,6 +14,7 @@ const longestTimerMs = 2 ** 31 - 1;
 export interface RecordedModelOptions {
   readonly name: string;
   readonly sessionId: string;
+  readonly attempt: number;
   /** Asked for when a call has no record: an episode that goes on from its records needs no endpoint for them. */
   readonly client: () => Promise<Pick<ModelClient, 'ask'>>;
 }
@@ -55,6 +56,7 @@ export class RecordedModel implements Model {
     const input: AskInput = {
       messages,
       sessionId: this.#options.sessionId,
+      attempt: this.#options.attempt,
       signal: AbortSignal.any([signal, deadline.signal]),
       onFirstToken: () => {
         if (clock.countsTokens) return;

@@ -1,5 +1,6 @@
 // One step's episode: the scaffold run over the recorded ports, from the start or over the records of a lost worker.
 import type { EpisodeEnd, Scaffold } from '../../domain/ports.ts';
+import { slugOf } from '../../domain/slug.ts';
 import type { Sandbox } from '../../sandbox/port.ts';
 import { scaffoldNamed, terminalSettings } from '../../scaffolds/index.ts';
 import { envOf } from '../environment.ts';
@@ -41,20 +42,13 @@ function castOf({ actor }: Grading): Cast {
   return { scaffold, options: scaffold.parseOptions(actor.kind === 'gate' ? {} : actor.scaffold.options) };
 }
 
-/** `<sweep>/<task slug>/<model slug>/<scaffold slug>/<attempt>/<generation>/<step name>` */
+/** `<sweep>/<task slug>/<model slug>/<scaffold slug>/<attempt>/<generation>/<step slug>` */
 function sessionIdOf({ actor, plan, task, generation }: Grading, stepName: string): string {
+  const step = slugOf(stepName);
   const parts =
     actor.kind === 'gate'
-      ? [plan.sweep, task.slug, 'gate', actor.agent, 1, generation, stepName]
-      : [
-          plan.sweep,
-          task.slug,
-          actor.model.slug,
-          actor.scaffold.slug,
-          actor.trial.attempt,
-          generation,
-          stepName,
-        ];
+      ? [plan.sweep, task.slug, 'gate', actor.agent, 1, generation, step]
+      : [plan.sweep, task.slug, actor.model.slug, actor.scaffold.slug, actor.trial.attempt, generation, step];
   return parts.join('/');
 }
 
@@ -132,6 +126,7 @@ async function setStage(
   const model: RecordedModel = new RecordedModel(session, {
     name: actor.kind === 'model' ? actor.model.name : 'none',
     sessionId: sessionIdOf(grading, step.name),
+    attempt: grading.identity.attempt,
     client: async () => {
       if (actor.kind === 'gate') throw new Error(`the scaffold ${actor.agent} asks no model`);
       return world.models.for(actor.model, await readSettings(world, plan.sweep));

@@ -1,5 +1,6 @@
 // A known-rate model's mind: from a session and the conversation so far to the next reply.
 import { createHash } from 'node:crypto';
+import { slugOf } from '../../domain/slug.ts';
 import { failurePlanOf, intentOf } from './intent.ts';
 import type { KnownTask } from './known-task.ts';
 import { movesOf } from './moves.ts';
@@ -19,7 +20,7 @@ export function findStep(mind: Mind, session: Session): { task: KnownTask; step:
   if (task === undefined) {
     return `X-Session-ID names the task '${session.task}', which this server was not started with`;
   }
-  const step = task.steps.findIndex(({ name }) => name === session.step);
+  const step = task.steps.findIndex(({ name }) => slugOf(name) === session.step);
   return step === -1
     ? `X-Session-ID names the step '${session.step}', but '${session.task}' has ${task.steps.map(({ name }) => name).join(', ')}`
     : { task, step };

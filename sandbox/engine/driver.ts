@@ -17,6 +17,7 @@ import { Engine, type EngineImage } from './engine.ts';
 import { engineCall, InTheWay, NotThere } from './engine-errors.ts';
 import { EngineLink } from './engine-link.ts';
 import { EngineImages } from './images.ts';
+import { engineLacks } from './unsupported.ts';
 import { ListedContainers, type InspectedContainer } from './inspected.ts';
 
 export function createEngineDriver(endpoint: Endpoint): SandboxDriver {
@@ -40,8 +41,7 @@ class EngineDriver implements SandboxDriver {
   }
 
   unsupported(task: Pick<Task, 'needs' | 'networkMode'>, network: 'deny' | 'as-declared'): readonly string[] {
-    // Without a network, an allowlist of it asks for nothing.
-    return task.needs.filter((need) => need !== 'allowlist' || network === 'as-declared');
+    return engineLacks(task, network);
   }
 
   async create(spec: SandboxSpec, signal?: AbortSignal): Promise<Sandbox> {

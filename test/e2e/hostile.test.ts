@@ -66,13 +66,15 @@ describe('under the separate verifier', () => {
 
   const winning = attacks.filter(({ winsUnfiltered }) => winsUnfiltered).map(({ name }) => name);
 
-  test.each(winning)('%s: what it could have won with is withheld, named, tried, and kept', (name) => {
+  test.each(winning)('%s: what it could have won with is withheld, named, and kept as evidence', (name) => {
     const verdict = verdictOf(name);
     expect(verdict.withheld).not.toEqual([]);
     const [step] = verdict.steps;
     expect(step?.delta).not.toBeNull();
     expect(step?.verification?.output).not.toBeNull();
-    expect(step?.verification?.restoredOutput).not.toBeNull();
+    // Compiled caches are made by any honest run of Python: they alone are no reason to verify once more.
+    if (name === 'bytecode-cache') expect(verdict.result).toBe('failed');
+    else expect(step?.verification?.restoredOutput).not.toBeNull();
   });
 
   test('an attack that wins once what was withheld is put back is disputed', () => {

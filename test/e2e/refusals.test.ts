@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startKnownRateServer } from '../../instruments/known-rate/server.ts';
+import { onMount } from '../support/mounted-store.ts';
 import { expectFailure, expectRefusal, openScene, type Scene } from '../support/passband.ts';
 import { writeTasks } from '../support/small-tasks.ts';
 
@@ -120,21 +121,13 @@ describe('a part that does not answer', () => {
 });
 
 describe('a store that cannot be written', () => {
-  const inside = (mount: string): readonly [string, ...string[]] => {
-    const script = `mkdir -p ${scene.store} && ${mount} && shift && exec "$@"`;
-    const user = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];
-    const main = [process.execPath, new URL('../../cli/main.ts', import.meta.url).pathname];
-    return ['unshare', ...user, '--mount', 'sh', '-euc', script, 'sh', '--', ...main];
-  };
-
   test('a read-only file system is said at once', async () => {
-    const command = inside(`mount -t tmpfs -o ro tmpfs ${scene.store}`);
+    const command = onMount(scene.store, 'ro');
     expectRefusal(await scene.run(start(...known), { command }), 2, /read-only file system/);
   });
 
   test('a full disk is said at once', async () => {
-    const fill = `head -c 1M /dev/zero > ${scene.store}/fill || true`;
-    const command = inside(`mount -t tmpfs -o size=1M tmpfs ${scene.store} && { ${fill}; }`);
+    const command = onMount(scene.store, 'size=1M', `head -c 1M /dev/zero > ${scene.store}/fill || true`);
     const ended = await scene.run(start(...known), { command });
     expectFailure(ended, 69, /StoreUnavailable: no space left for the store/);
   });

@@ -16,7 +16,12 @@ let server: ScriptedServer;
 let client: ModelClient;
 const messages = [{ role: 'user', content: 'hello' }] as const;
 const ask = (signal?: AbortSignal) =>
-  client.ask({ messages, sessionId: 'sweep/task/1', ...(signal === undefined ? {} : { signal }) });
+  client.ask({
+    messages,
+    sessionId: 'sweep/task/1',
+    attempt: 1,
+    ...(signal === undefined ? {} : { signal }),
+  });
 
 beforeAll(async () => {
   server = await startScriptedServer();
@@ -81,7 +86,11 @@ describe('a whole stream', () => {
 
   it('hands the reasoning of an earlier reply back where the scaffold kept it', async () => {
     server.use(stream(...vllm));
-    await client.ask({ messages: [{ role: 'assistant', content: 'a', reasoning: 'r' }], sessionId: 's' });
+    await client.ask({
+      messages: [{ role: 'assistant', content: 'a', reasoning: 'r' }],
+      sessionId: 's',
+      attempt: 1,
+    });
     expect(JSON.parse(server.seen.at(-1)?.body ?? '')).toMatchObject({
       messages: [{ role: 'assistant', content: 'a', reasoning_content: 'r' }],
     });
@@ -162,7 +171,7 @@ describe('a whole stream', () => {
     const began = performance.now();
     server.use(stream(chunk({ content: '', promptIds: [1] }), 80, ...vllm));
     const onFirstToken = (): void => void told.push(performance.now() - began);
-    const { times } = await client.ask({ messages, sessionId: 's', onFirstToken });
+    const { times } = await client.ask({ messages, sessionId: 's', attempt: 1, onFirstToken });
     expect(told).toHaveLength(1);
     expect(told[0]).toBeGreaterThan(60);
     expect(times.firstTokenMs).toBeGreaterThan(60);

@@ -36,7 +36,7 @@ async function failureOf(asking: Promise<unknown>): Promise<ClassifiedError> {
   return error;
 }
 
-const ask = () => client.ask({ messages: [{ role: 'user', content: 'hi' }], sessionId: 's' });
+const ask = () => client.ask({ messages: [{ role: 'user', content: 'hi' }], sessionId: 's', attempt: 1 });
 
 async function deadUrl(): Promise<string> {
   const probe = createServer().listen(0, '127.0.0.1');
@@ -238,7 +238,7 @@ describe('a silent server', () => {
 
   it('that is not there is ModelUnavailable with one clear line', async () => {
     const dead = clientOf(await deadUrl());
-    const error = await failureOf(dead.ask({ messages: [], sessionId: 's' }));
+    const error = await failureOf(dead.ask({ messages: [], sessionId: 's', attempt: 1 }));
     expect(error.failureClass).toBe('ModelUnavailable');
     expect(error.message).toMatch(/connection refused \(ECONNREFUSED\)$/);
     await dead.close();

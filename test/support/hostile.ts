@@ -1,11 +1,11 @@
-// Hostile solutions as agents: a task folder for each, and a model server that types what they do.
+// Hostile solutions as agents: what each does and may come to, and a task folder for each.
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { endings, failedDetails, results } from '../../domain/failures.ts';
-import { readKnownTasks } from '../../instruments/known-tasks.ts';
-import { startKnownRateServer, type KnownRateServer } from '../../instruments/known-rate/server.ts';
+import type { KnownRateServer } from '../../instruments/known-rate/server.ts';
 import { root } from './passband.ts';
+import { serveSolutions } from './scripted-agents.ts';
 
 const fixture = path.join(root, 'test/fixtures/hostile');
 
@@ -51,12 +51,7 @@ export async function writeHostileTask(
 export const attackOf = (task: string): string => task.replace(/^hostile\//, '').replace(/^shared-/, '');
 
 /** A server whose model types each task's attack in the place of its solution. */
-export async function serveAttacks(tasksDir: string, model: string): Promise<KnownRateServer> {
-  const tasks = await readKnownTasks(tasksDir);
-  const hostile = tasks.map(async (task) => {
-    const file = path.join(fixture, 'solutions', attackOf(task.id), 'solve.sh');
-    const solve = { path: 'solve.sh', content: await readFile(file), executable: true };
-    return { ...task, steps: task.steps.map((step) => ({ ...step, files: [solve] })) };
-  });
-  return await startKnownRateServer({ tasks: await Promise.all(hostile), models: [model], seed: 7 });
-}
+export const serveAttacks = (tasksDir: string, model: string): Promise<KnownRateServer> =>
+  serveSolutions(tasksDir, model, (task) =>
+    readFile(path.join(fixture, 'solutions', attackOf(task), 'solve.sh')),
+  );

@@ -26,10 +26,10 @@ export class Scene {
   readonly #bundle: WorkflowBundle;
   readonly #roots: string[] = [];
 
-  constructor(environment: TestWorkflowEnvironment, bundle: WorkflowBundle) {
+  constructor(environment: TestWorkflowEnvironment, bundle: WorkflowBundle, taskQueue: string | null = null) {
     starts += 1;
     this.environment = environment;
-    this.taskQueue = `test-${process.pid}-${starts}`;
+    this.taskQueue = taskQueue ?? `test-${process.pid}-${starts}`;
     this.#bundle = bundle;
   }
 
@@ -110,8 +110,8 @@ export interface TestTemporal {
   readonly environment: TestWorkflowEnvironment;
   /** Runs `work` beside a worker of these activities, then replays all histories. */
   play<T>(activities: Activities, work: (scene: Scene) => Promise<T>): Promise<T>;
-  /** A scene whose workers the test runs itself. */
-  scene(): Scene;
+  /** A scene whose workers the test runs itself; on the queue of an earlier one where it is given. */
+  scene(taskQueue?: string): Scene;
   stop(): Promise<void>;
 }
 
@@ -126,7 +126,7 @@ export async function startTestTemporal(given?: TestWorkflowEnvironment): Promis
   const bundle = await bundled;
   return {
     environment,
-    scene: () => new Scene(environment, bundle),
+    scene: (taskQueue) => new Scene(environment, bundle, taskQueue ?? null),
     play: async (activities, work) => {
       const scene = new Scene(environment, bundle);
       const result = await scene.runWorker(activities, () => work(scene));

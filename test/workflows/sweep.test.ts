@@ -184,6 +184,19 @@ describe('sweep', () => {
     },
   );
 
+  test('fails with one clear line where its plan cannot be read', async () => {
+    const readPlan = (): never => {
+      throw failureOf('ConfigInvalid', 'v1/sweeps/s/plan.json: version 2 is not known here');
+    };
+    const world = fakeWorld({ tasks: 1, attempts: [1], scaffolds: 1 }, { readPlan });
+    await expect(run('unreadable', world)).rejects.toMatchObject({
+      cause: {
+        type: 'ConfigInvalid',
+        message: 'ConfigInvalid: readPlan: v1/sweeps/s/plan.json: version 2 is not known here',
+      },
+    });
+  });
+
   test('an operator stops it: what runs ends and counts, nothing new starts', async () => {
     const held = heldEpisodes();
     const world = fakeWorld({ tasks: 1, attempts: [9], scaffolds: 1 }, { runEpisode: held.runEpisode }, 3);

@@ -77,6 +77,26 @@ describe('trial', () => {
     expect(world.calls.map(({ name }) => name)).toEqual(['readTrial']);
   });
 
+  test('does not begin where its full limits do not fit into the budget, and says so in its record', async () => {
+    const world = fakeWorld(oneTrial);
+    const report = await temporal.play(world.activities, async (scene) => {
+      const late = { ...input, deadlineMs: Date.now() + 1_000 };
+      return await (await scene.start(trial, `trial-${(ids += 1)}`, [late])).result();
+    });
+    expect(report.outcome).toMatchObject({ counts: false, failure: 'BudgetExhausted' });
+    expect(world.namesOf('trial 0 g1')).toEqual(['readTrial', 'recordFailure']);
+  });
+
+  test('begins where its full limits fit into the budget', async () => {
+    const world = fakeWorld(oneTrial);
+    const report = await temporal.play(world.activities, async (scene) => {
+      // The server skips time for all tests that share it: far enough is far beyond them.
+      const early = { ...input, deadlineMs: Date.now() + 100 * 365 * 86_400_000 };
+      return await (await scene.start(trial, `trial-${(ids += 1)}`, [early])).result();
+    });
+    expect(report.outcome).toEqual(passedOutcome);
+  });
+
   test('C36: an error that nobody named is Unexpected, kept as evidence, never a verdict', async () => {
     const unnamed = (): Error => new TypeError('x is not a function');
     const world = fakeWorld(oneTrial, { runEpisode: failing<'runEpisode'>(9, unnamed, episode) });
@@ -136,30 +156,6 @@ describe('trial', () => {
     });
     expect(world.namesOf('trial 0 g1').slice(-2)).toEqual(['runEpisode', 'cleanUp']);
     expect(world.count('recordFailure')).toBe(0);
-  });
-
-  test('C78: goes on in the same generation when its worker is shut down in the middle of the episode', async () => {
-    const started = Promise.withResolvers<undefined>();
-    const cut: Activities['runEpisode'] = async () => {
-      started.resolve(undefined);
-      return await Context.current().cancelled;
-    };
-    const first = fakeWorld(oneTrial, { runEpisode: cut });
-    const second = fakeWorld(oneTrial);
-    const scene = temporal.scene();
-    const handle = await scene.start(trial, 'trial-shut-down', [input]);
-    await scene.runWorker(first.activities, () => started.promise);
-    await scene.runWorker(second.activities, async () => {
-      expect((await handle.result()).outcome).toEqual(passedOutcome);
-    });
-    await scene.replay();
-    expect(second.calls.map(({ name }) => name)).toEqual([
-      'runEpisode',
-      'takeDelta',
-      'verify',
-      'recordVerdict',
-      'cleanUp',
-    ]);
   });
 });
 

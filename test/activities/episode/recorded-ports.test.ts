@@ -80,6 +80,7 @@ async function ports(options: PortOptions = {}): Promise<Ports> {
   const model = new RecordedModel(session, {
     name: 'm',
     sessionId: 's/t/m/x/1/1/main',
+    attempt: 1,
     client: () =>
       Promise.resolve({
         ask: (input: AskInput) => {

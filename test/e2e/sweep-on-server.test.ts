@@ -1,4 +1,5 @@
 // The sweep on a real Temporal server: what the time-skipping one does not know.
+import { Context } from '@temporalio/activity';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,9 +12,11 @@ import {
   trialWorkflowId,
   type SweepInput,
 } from '../../workflows/messages.ts';
+import type { Activities } from '../../activities/types.ts';
 import type { SweepProgress } from '../../workflows/reports.ts';
 import { sweep } from '../../workflows/sweep.ts';
-import { fakeWorld, planRef } from '../support/fake-activities.ts';
+import { trial } from '../../workflows/trial.ts';
+import { fakeWorld, passedOutcome, planRef } from '../support/fake-activities.ts';
 import { heldEpisodes } from '../support/held-episodes.ts';
 import { startTestTemporal, type Scene, type TestTemporal } from '../support/temporal-environment.ts';
 
@@ -28,7 +31,7 @@ beforeAll(async () => {
     env: process.env,
     note: () => undefined,
     // So that a sweep of some trials continues as new several times.
-    dynamicConfig: ['limit.historyCount.suggestContinueAsNew=150'],
+    dynamicConfig: ['limit.historyCount.suggestContinueAsNew=60'],
   });
   temporal = await startTestTemporal(
     await TestWorkflowEnvironment.createFromExistingServer({ address: server.address }),
@@ -72,17 +75,41 @@ describe('sweep on a server', () => {
   });
 
   test('continues as new many times with trials in flight, and loses none and counts none twice', async () => {
-    const shape = { tasks: 20, attempts: [3, 2], scaffolds: 1 };
-    const world = fakeWorld(shape, {}, 10);
+    const shape = { tasks: 8, attempts: [3, 2], scaffolds: 1 };
+    const world = fakeWorld(shape, {}, 6);
     await temporal.play(world.activities, async (scene) => {
       const handle = await scene.start(sweep, 'sweep-continued', [inputOf('continued')]);
-      expect(await handle.result()).toMatchObject({ planned: 100, counted: 100, results: { passed: 100 } });
+      expect(await handle.result()).toMatchObject({ planned: 40, counted: 40, results: { passed: 40 } });
       const last = await scene.history('sweep-continued');
       const first = last.events?.[0]?.workflowExecutionStartedEventAttributes;
       expect(first?.continuedExecutionRunId).not.toBe('');
       expect(Number(first?.input?.payloads?.[0]?.data?.length)).toBeLessThan(2_000);
     });
-    expect(world.count('recordVerdict')).toBe(100);
+    expect(world.count('recordVerdict')).toBe(40);
+  });
+
+  test('C78: goes on in the same generation when its worker is shut down in the middle of the episode', async () => {
+    const started = Promise.withResolvers<undefined>();
+    const cut: Activities['runEpisode'] = async () => {
+      started.resolve(undefined);
+      return await Context.current().cancelled;
+    };
+    const first = fakeWorld({ tasks: 1, attempts: [1], scaffolds: 1 }, { runEpisode: cut });
+    const second = fakeWorld({ tasks: 1, attempts: [1], scaffolds: 1 });
+    const scene = temporal.scene();
+    const handle = await scene.start(trial, 'trial-shut-down', [{ sweep: 's', plan: planRef, index: 0 }]);
+    await scene.runWorker(first.activities, () => started.promise);
+    await scene.runWorker(second.activities, async () => {
+      expect((await handle.result()).outcome).toEqual(passedOutcome);
+    });
+    await scene.replay();
+    expect(second.calls.map(({ name }) => name)).toEqual([
+      'runEpisode',
+      'takeDelta',
+      'verify',
+      'recordVerdict',
+      'cleanUp',
+    ]);
   });
 
   test('begins a trial anew whose workflow was terminated from outside', async () => {
