@@ -25,7 +25,7 @@ export async function passBarrier(world: World, { subject }: PhaseInput, run: Ru
   const grading = await resolveSubject(world, subject);
   if ((await readPhase(world, phases.barrier(grading))) !== null) return;
   const sandbox = await openAgentSandbox(world, grading);
-  const network = await openBarrier(sandbox, grading, run.signal);
+  const network = await openBarrier(sandbox, grading, run);
   await endPhase(world, phases.barrier(grading), {
     format: 'passband.phase.barrier',
     version: 1,
@@ -37,15 +37,15 @@ export async function passBarrier(world: World, { subject }: PhaseInput, run: Ru
 export async function openBarrier(
   sandbox: Sandbox,
   grading: Grading,
-  signal: AbortSignal,
+  run: Pick<Run, 'attempt' | 'signal'>,
 ): Promise<NetworkProof> {
-  const network = await proveClosed(sandbox, grading, signal);
+  const network = await proveClosed(sandbox, grading, run.signal);
   await sandbox.putFiles(() => smallArchive(logFolders), { dir: '/', replace: false, owner: null });
   const { entrypoint } = sandbox.image;
   if (entrypoint.length > 0) await sandbox.start({ id: 'entrypoint', argv: [...entrypoint, ...idleCommand] });
   const { healthcheck } = grading.task.task;
   if (healthcheck !== null) {
-    await waitHealthy(sandbox, { healthcheck, user: null, name: 'healthcheck', grading, signal });
+    await waitHealthy(sandbox, { healthcheck, user: null, name: 'healthcheck', grading, run });
   }
   return network;
 }
@@ -78,7 +78,7 @@ export interface HealthWait {
   /** Its commands' ids begin so. */
   readonly name: string;
   readonly grading: Grading;
-  readonly signal: AbortSignal;
+  readonly run: Pick<Run, 'attempt' | 'signal'>;
 }
 
 /**
@@ -87,19 +87,20 @@ export interface HealthWait {
  * @throws ClassifiedError TaskInvalid or SandboxLost
  */
 export async function waitHealthy(sandbox: Sandbox, wait: HealthWait): Promise<void> {
-  const { healthcheck, signal } = wait;
+  const { healthcheck, run } = wait;
   const started = performance.now();
   let counted = 0;
   for (let tries = 1; ; tries += 1) {
     const { exitCode, timedOut, stderr } = await sandbox.run(
       {
-        id: `${wait.name}-${tries}`,
+        // A later try of the activity looks anew: under an id that was used it would get the old answer.
+        id: `${wait.name}-${run.attempt}-${tries}`,
         argv: ['/bin/sh', '-c', healthcheck.command],
         user: wait.user,
         timeoutMs: healthcheck.timeoutSec * 1_000,
         outputLimitBytes: 4_096,
       },
-      signal,
+      run.signal,
     );
     if (exitCode === 0 && !timedOut) return;
     const starting = performance.now() - started < healthcheck.startPeriodSec * 1_000;
@@ -113,7 +114,7 @@ export async function waitHealthy(sandbox: Sandbox, wait: HealthWait): Promise<v
       );
     }
     await sleep((starting ? healthcheck.startIntervalSec : healthcheck.intervalSec) * 1_000, undefined, {
-      signal,
+      signal: run.signal,
     });
   }
 }

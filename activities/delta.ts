@@ -3,7 +3,7 @@ import type { DeltaManifest } from '../domain/delta.ts';
 import { DeltaManifestSchema, deltaLimitBytes } from '../domain/delta.ts';
 import type { Ref } from '../domain/refs.ts';
 import type { Artifact, Step } from '../domain/task.ts';
-import { isWithin } from '../domain/withhold-rules.ts';
+import { isWithin } from '../domain/paths.ts';
 import type { Sandbox, TakenDelta } from '../sandbox/port.ts';
 import { isOwnDoing } from './barrier.ts';
 import { collect } from './collect.ts';
@@ -12,6 +12,7 @@ import { endPhase, needPhase, phases, readPhase, type DeltaRecord } from './phas
 import { openAgentSandbox } from './provision.ts';
 import { isLastStep, resolveSubject, stepAt, type Grading } from './subject.ts';
 import type { DeltaOutcome, StepInput } from './types.ts';
+import { underWatch } from './sandbox-watch.ts';
 import type { Run, World } from './world.ts';
 
 /** The convention's folder for what is handed over; it is there from the start, and never missing. */
@@ -49,22 +50,28 @@ async function take(world: World, grading: Grading, index: number, run: Run): Pr
   try {
     const sandbox = await openAgentSandbox(world, grading);
     const ground = await readGround(world, grading);
-    if (ground.environmentMode === 'separate') {
-      warnings.push(...(await collect(sandbox, grading.task.task, index, run.signal)));
-      // Between steps they only stand still: a later step may need them.
-      if (isLastStep(grading, index)) await sandbox.endProcesses();
-      else await sandbox.pause();
-    }
     let content: Ref | null = null;
-    const taken = await takeFrom(sandbox, stepAt(grading, index), ground, async (tar) => {
-      content = await world.store.putBlob(tar);
+    const watch = { signal: run.signal, log: world.log };
+    const taken = await underWatch(sandbox, watch, async (signal) => {
+      if (ground.environmentMode === 'separate') {
+        warnings.push(...(await collect(sandbox, grading.task.task, index, signal)));
+        // Between steps they only stand still: a later step may need them.
+        if (isLastStep(grading, index)) await sandbox.endProcesses();
+        else await sandbox.pause();
+      }
+      return takeFrom(sandbox, stepAt(grading, index), ground, async (tar) => {
+        content = await world.store.putBlob(tar);
+      });
     });
     if (taken.overLimit) return noFinalState('agent-disk-full', warnings);
     const manifest = manifestOf(taken, content, grading);
     const delta = await world.store.putBlob(Buffer.from(JSON.stringify(DeltaManifestSchema.parse(manifest))));
     return recordOf({ finalState: true, ending: null, delta, warnings });
   } catch (error) {
-    if (isOwnDoing(error)) return noFinalState(null, [...warnings, error.message]);
+    if (isOwnDoing(error)) {
+      const full = error.state.why === 'disk';
+      return noFinalState(full ? 'agent-disk-full' : null, [...warnings, error.message]);
+    }
     throw error;
   }
 }

@@ -2,9 +2,10 @@
 import { z } from 'zod';
 import { ClassifiedError } from '../domain/errors.ts';
 import { PristineFactsSchema, type PristineFacts } from '../domain/delta.ts';
-import { GateRecordSchema, ImageSchema, type GateRecord, type GateStep, type Image } from '../domain/gate.ts';
-import { gateKeyOf, gatePrefix } from '../domain/layout.ts';
+import { ImageSchema, type GateStep, type Image } from '../domain/gate.ts';
+import { gatePrefix } from '../domain/layout.ts';
 import { readJson } from '../store/objects.ts';
+import { readSweepGate } from './gate/gate-records.ts';
 import type { Grading } from './subject.ts';
 import type { World } from './world.ts';
 
@@ -32,24 +33,27 @@ export interface Ground {
 export const preparedKey = (gateKey: string, sweep: string): string =>
   `${gatePrefix(gateKey, sweep)}prepared.json`;
 
-export const readGateRecord = (world: World, gateKey: string): Promise<GateRecord | null> =>
-  readJson(world.store, gateKeyOf(gateKey), GateRecordSchema);
+/** @throws ClassifiedError Unexpected where this sweep has not prepared the task's gate */
+export async function readPrepared(
+  world: World,
+  { plan, task }: Pick<Grading, 'plan' | 'task'>,
+): Promise<Prepared> {
+  const prepared = await readJson(world.store, preparedKey(task.gateKey, plan.sweep), PreparedSchema);
+  if (prepared === null) throw new ClassifiedError('Unexpected', `the gate of ${task.id} is not prepared`);
+  return prepared;
+}
 
 export async function readGround(world: World, grading: Grading): Promise<Ground> {
-  const { gateKey } = grading.task;
   if (grading.actor.kind === 'gate') {
-    const prepared = await readJson(world.store, preparedKey(gateKey, grading.plan.sweep), PreparedSchema);
-    if (prepared === null)
-      throw new ClassifiedError('Unexpected', `the gate of ${grading.task.id} is not prepared`);
     return {
-      ...prepared,
+      ...(await readPrepared(world, grading)),
       environmentMode: grading.actor.environmentMode,
       oracle: null,
       oracleVerified: false,
     };
   }
-  const record = await readGateRecord(world, gateKey);
-  if (record === null || record.image === null || record.pristine === null) {
+  const record = await readSweepGate(world, grading);
+  if (record === null || record.outcome === 'rejected' || record.image === null || record.pristine === null) {
     throw new ClassifiedError('Unexpected', `the gate of ${grading.task.id} has not kept it`);
   }
   return {

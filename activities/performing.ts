@@ -18,6 +18,7 @@ export function performing<Input, Output>(
     let details: Readonly<Record<string, unknown>> = {};
     const run: Run = {
       attempt,
+      workflow: workflowExecution?.workflowId ?? 'none',
       signal: context.cancellationSignal,
       heartbeat: (now) => {
         details = now;
@@ -25,15 +26,16 @@ export function performing<Input, Output>(
       },
     };
     const beats = setInterval(() => context.heartbeat(details), heartbeatMs);
+    const sandboxes = world.sandboxes.forActivity();
     const started = performance.now();
     const line = (): Record<string, unknown> => ({
       phase,
-      workflow: workflowExecution?.workflowId,
+      workflow: run.workflow,
       attempt,
       durationMs: Math.round(performance.now() - started),
     });
     try {
-      const output = await body(world, input, run);
+      const output = await body({ ...world, sandboxes }, input, run);
       world.log.info(line(), `${phase} done`);
       return output;
     } catch (error) {
@@ -44,6 +46,7 @@ export function performing<Input, Output>(
       throw failure;
     } finally {
       clearInterval(beats);
+      await sandboxes.end();
     }
   };
 }

@@ -19,6 +19,7 @@ export async function provision(world: World, { subject }: PhaseInput, run: Run)
     phase: 'agent',
     image,
     env: envOf(world, grading.task.task.env),
+    workflow: run.workflow,
   });
   const sandbox = await world.driver.create(spec, run.signal);
   await world.sandboxes.keep(sandbox);
@@ -43,6 +44,8 @@ export interface SandboxUse {
   readonly phase: string;
   readonly image: Image;
   readonly env: Readonly<Record<string, string>>;
+  /** Who asks for it. */
+  readonly workflow: string;
   /** The image is not the task's: its own work directory stands. */
   readonly ownWorkdir?: boolean;
 }
@@ -51,7 +54,7 @@ export interface SandboxUse {
 export async function sandboxSpec(
   world: World,
   grading: Pick<Grading, 'plan' | 'task' | 'name' | 'generation'>,
-  { phase, image, env, ownWorkdir = false }: SandboxUse,
+  { phase, image, env, workflow, ownWorkdir = false }: SandboxUse,
 ): Promise<SandboxSpec> {
   const storeId = await world.storeId();
   const { task } = grading.task;
@@ -59,7 +62,7 @@ export async function sandboxSpec(
   return {
     name: sandboxName(generationId(storeId, grading), phase),
     image,
-    labels: sandboxLabels({ storeId, grading, phase }),
+    labels: sandboxLabels({ storeId, grading, phase, workflow }),
     cpus: limits.cpus.value,
     memoryMiB: limits.memoryMiB.value,
     diskMiB: limits.diskMiB.value,

@@ -1,6 +1,7 @@
 // Names and labels of a generation's sandboxes: derived, so that whoever asks again finds the same ones.
 import { createHash } from 'node:crypto';
 import { sandboxLabel } from '../domain/slug.ts';
+import { storeLabel, workflowLabel } from '../domain/sandbox-labels.ts';
 import type { Grading } from './subject.ts';
 
 /** 12 hex digits of the generation's identity; `storeId` keeps two stores on one engine apart. */
@@ -24,13 +25,20 @@ export interface LabelsOf {
   readonly storeId: string;
   readonly grading: Pick<Grading, 'plan' | 'task' | 'name' | 'generation'>;
   readonly phase: string;
+  readonly workflow: string;
 }
 
 /** What finds the sandboxes of a generation, of a sweep, of a store; and what a person reads on one. */
-export function sandboxLabels({ storeId, grading, phase }: LabelsOf): Readonly<Record<string, string>> {
+export function sandboxLabels({
+  storeId,
+  grading,
+  phase,
+  workflow,
+}: LabelsOf): Readonly<Record<string, string>> {
   return {
     ...generationLabels(generationId(storeId, grading)),
-    'passband.store': storeId,
+    [storeLabel]: storeId,
+    [workflowLabel]: workflow,
     'passband.sweep': sandboxLabel(grading.plan.sweep),
     'passband.task': sandboxLabel(grading.task.slug),
     'passband.phase': sandboxLabel(phase),

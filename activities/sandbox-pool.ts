@@ -2,46 +2,73 @@
 import { ClassifiedError } from '../domain/errors.ts';
 import type { Sandbox, SandboxDriver, SandboxIdentity } from '../sandbox/port.ts';
 
-/** Connections kept; the oldest is closed beyond it, and opened again where it is asked for. */
-const connectionLimit = 512;
+interface Entry {
+  readonly sandbox: Sandbox;
+  /** The activities that use it now. */
+  readonly users: Set<SandboxPool>;
+}
 
+/**
+ * The connections of a process, as one user sees them: an activity takes a view of its own with `forActivity`. What it
+ * opened stays open until it calls `end`; of those that nobody uses, as many as `idleLimit` are kept for the next phase.
+ */
 export class SandboxPool {
   readonly #driver: SandboxDriver;
-  readonly #open = new Map<string, Sandbox>();
+  readonly #idleLimit: number;
+  /** By name, in the order of their last use. Shared by all views. */
+  readonly #entries: Map<string, Entry>;
 
-  constructor(driver: SandboxDriver) {
+  constructor(driver: SandboxDriver, idleLimit: number, entries = new Map<string, Entry>()) {
     this.#driver = driver;
+    this.#idleLimit = idleLimit;
+    this.#entries = entries;
+  }
+
+  forActivity(): SandboxPool {
+    return new SandboxPool(this.#driver, this.#idleLimit, this.#entries);
   }
 
   /** The sandbox that `expected` says, connected. @throws SandboxGone where it is not that one any more */
   async open(expected: SandboxIdentity): Promise<Sandbox> {
-    const known = this.#open.get(expected.name);
-    if (known?.identity.uid === expected.uid && known.identity.bootId === expected.bootId) return known;
-    const sandbox = await this.#driver.open(expected);
-    await this.keep(sandbox);
-    return sandbox;
+    const known = this.#entries.get(expected.name)?.sandbox;
+    const same = known?.identity.uid === expected.uid && known.identity.bootId === expected.bootId;
+    return this.keep(same ? known : await this.#driver.open(expected));
   }
 
-  /** Keeps a sandbox that was just created. */
-  async keep(sandbox: Sandbox): Promise<void> {
-    const { name } = sandbox.identity;
-    await this.release(name);
-    this.#open.set(name, sandbox);
-    const [oldest] = this.#open.keys();
-    if (this.#open.size > connectionLimit && oldest !== undefined) await this.release(oldest);
+  /** Keeps a sandbox that was just created or opened; the connection to use, where another one is there already. */
+  async keep(sandbox: Sandbox): Promise<Sandbox> {
+    const { name, uid, bootId } = sandbox.identity;
+    const known = this.#entries.get(name);
+    const same = known?.sandbox.identity.uid === uid && known.sandbox.identity.bootId === bootId;
+    const entry = same ? known : { sandbox, users: new Set<SandboxPool>() };
+    entry.users.add(this);
+    // Deleted first: a map keeps the place of a name that it has.
+    this.#entries.delete(name);
+    this.#entries.set(name, entry);
+    if (same && known.sandbox !== sandbox) await sandbox.close();
+    if (!same) await known?.sandbox.close();
+    return entry.sandbox;
   }
 
   /** Closes the connection to a sandbox; the sandbox goes on. */
   async release(name: string): Promise<void> {
-    const sandbox = this.#open.get(name);
-    this.#open.delete(name);
-    await sandbox?.close();
+    const entry = this.#entries.get(name);
+    this.#entries.delete(name);
+    await entry?.sandbox.close();
   }
 
   /** Removes a sandbox by force, its connection first. */
   async destroy(name: string): Promise<void> {
     await this.release(name);
     await this.#driver.destroy(name);
+  }
+
+  /** This view uses nothing any more. The longest unused connections over the limit are closed. */
+  async end(): Promise<void> {
+    for (const { users } of this.#entries.values()) users.delete(this);
+    const idle = [...this.#entries].filter(([, { users }]) => users.size === 0);
+    const over = Math.max(0, idle.length - this.#idleLimit);
+    for (const [name] of idle.slice(0, over)) await this.release(name);
   }
 }
 

@@ -5,13 +5,13 @@ import type { Sandbox } from '../sandbox/port.ts';
 import { waitHealthy } from './barrier.ts';
 import { endPhase, phases, readPhase, type BeginRecord } from './phase-records.ts';
 import { stepAt, type Grading } from './subject.ts';
-import type { World } from './world.ts';
+import type { Run, World } from './world.ts';
 
 export interface StepSetUp {
   readonly grading: Grading;
   readonly step: number;
   readonly needsSolution: boolean;
-  readonly signal: AbortSignal;
+  readonly run: Pick<Run, 'attempt' | 'signal'>;
 }
 
 /** Sets a step up once: after its record nothing is laid over the agent's work again. */
@@ -26,14 +26,14 @@ export async function beginStep(world: World, sandbox: Sandbox, setUp: StepSetUp
 
 /** What a step needs before its agent begins. Answers warnings. */
 export async function setUpStep(world: World, sandbox: Sandbox, setUp: StepSetUp): Promise<string[]> {
-  const { grading, step: index, signal } = setUp;
+  const { grading, step: index, run } = setUp;
   const step = stepAt(grading, index);
   // Between steps everything is frozen for the delta and the verification.
   if (index > 0) await sandbox.resume();
   const warnings = await layWorkdir(world, sandbox, setUp, step);
   if (step.healthcheck !== null) {
     const { healthcheck } = step;
-    await waitHealthy(sandbox, { healthcheck, user: null, name: `healthcheck-${index}`, grading, signal });
+    await waitHealthy(sandbox, { healthcheck, user: null, name: `healthcheck-${index}`, grading, run });
   }
   if (setUp.needsSolution) {
     const { solutionDir } = step;
@@ -49,7 +49,7 @@ export async function setUpStep(world: World, sandbox: Sandbox, setUp: StepSetUp
 async function layWorkdir(
   world: World,
   sandbox: Sandbox,
-  { grading, step: index, signal }: StepSetUp,
+  { grading, step: index, run }: StepSetUp,
   step: Step,
 ): Promise<string[]> {
   const { workdirDir } = step;
@@ -70,7 +70,7 @@ async function layWorkdir(
       timeoutMs: grading.task.task.limits.setupSec.value * 1_000,
       outputLimitBytes: 4_096,
     },
-    signal,
+    run.signal,
   );
   if (exitCode === 0 && !timedOut) return [];
   const how = timedOut

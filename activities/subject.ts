@@ -2,8 +2,7 @@
 import { ClassifiedError } from '../domain/errors.ts';
 import { gatePrefix, generationPrefix, trialName, trialPrefix, type TrialPath } from '../domain/layout.ts';
 import {
-  shapeOf,
-  trialAt,
+  trialInPlan,
   type Plan,
   type PlannedModel,
   type PlannedScaffold,
@@ -64,17 +63,7 @@ export async function resolveSubject(world: World, subject: Subject): Promise<Gr
 }
 
 export function trialGrading(plan: Plan, index: number, generation: number): Grading {
-  const planned = trialAt(shapeOf(plan), index);
-  const task = taskAt(plan, planned.task);
-  const model = itemAt(plan.models, planned.model, 'model');
-  const scaffold = itemAt(plan.scaffolds, planned.scaffold, 'scaffold');
-  const trial: TrialPath = {
-    sweep: plan.sweep,
-    task: task.slug,
-    model: model.slug,
-    scaffold: scaffold.slug,
-    attempt: planned.attempt,
-  };
+  const { path: trial, task, model, scaffold, attempt } = trialInPlan(plan, index);
   const owner = trialPrefix(trial);
   return {
     plan,
@@ -94,7 +83,7 @@ export function trialGrading(plan: Plan, index: number, generation: number): Gra
       scaffold: scaffold.name,
       scaffoldVersion: scaffold.version,
       scaffoldDigest: scaffold.digest,
-      attempt: planned.attempt,
+      attempt,
     },
   };
 }

@@ -1,7 +1,7 @@
 // What a failed activity says to its workflow: an ApplicationFailure whose type is a class of the failure table.
 import { ApplicationFailure } from '@temporalio/common';
 import { activityBackoff, fullJitterMs } from '../domain/backoff.ts';
-import { ClassifiedError, InputError } from '../domain/errors.ts';
+import { ClassifiedError, InputError, ObjectError } from '../domain/errors.ts';
 import { failureTable, type FailureClass } from '../domain/failures.ts';
 import { SandboxGone } from '../sandbox/port.ts';
 
@@ -38,6 +38,8 @@ export function classOf(error: unknown): FailureClass {
   if (error instanceof SandboxGone) {
     return error.state.kind === 'gone' && error.state.cause === 'self' ? 'Unexpected' : 'SandboxLost';
   }
+  // One spoiled object is the failure of what stands on it. Only bad input of an operator stops the sweep.
+  if (error instanceof ObjectError) return 'Unexpected';
   return error instanceof InputError ? 'ConfigInvalid' : 'Unexpected';
 }
 

@@ -1,12 +1,13 @@
 // What is known before a generation begins: the plan's shape, a trial's limits and verdict, and which are done.
 import pMap from 'p-map';
 import { z } from 'zod';
+import { ObjectError } from '../domain/errors.ts';
 import { endings, results, type Ending, type Result } from '../domain/failures.ts';
-import { trialsPrefix, verdictKey } from '../domain/layout.ts';
-import { shapeOf } from '../domain/sweep.ts';
+import { failuresPrefixOf, trialsPrefix, verdictKey } from '../domain/layout.ts';
+import { shapeOf, trialInPlan } from '../domain/sweep.ts';
 import { VerdictSchema, type Verdict } from '../domain/verdict.ts';
 import { readJson } from '../store/objects.ts';
-import { resolveSubject, trialGrading, type Grading } from './subject.ts';
+import { resolveSubject, type Grading } from './subject.ts';
 import type { DoneTrials, PhaseInput, SweepShape, TrialOutcome, TrialState, TrialTimes } from './types.ts';
 import type { Ref } from '../domain/refs.ts';
 import { readPlanOf, readSettings, type World } from './world.ts';
@@ -58,7 +59,8 @@ async function lastGeneration(world: World, grading: Grading): Promise<number> {
     last = Math.max(last, Number(match?.[1] ?? 0));
   };
   for await (const folder of world.store.listFolders(grading.owner)) seen(/\/g(\d+)\/$/.exec(folder));
-  for await (const { key } of world.store.list(`${grading.owner}failures/`)) seen(/\/(\d+)\.json$/.exec(key));
+  for await (const { key } of world.store.list(failuresPrefixOf(grading.owner)))
+    seen(/\/(\d+)\.json$/.exec(key));
   return last;
 }
 
@@ -81,10 +83,7 @@ export async function readDone(
   if (!(await hasAny(world, trialsPrefix(input.sweep)))) return nothing;
   const read = await pMap(
     positions,
-    async (position) => {
-      const { actor } = trialGrading(plan, position, 1);
-      return actor.kind === 'model' ? readJson(world.store, verdictKey(actor.trial), DoneSchema) : null;
-    },
+    async (position) => readDoneAt(world, verdictKey(trialInPlan(plan, position).path)),
     { concurrency: readersAtOnce },
   );
   const runs: [number, number][] = [];
@@ -100,6 +99,17 @@ export async function readDone(
     resultCounts[done.result] = (resultCounts[done.result] ?? 0) + 1;
   }
   return { runs, endings: endingCounts, results: resultCounts };
+}
+
+/** A verdict that cannot be read is left to its trial to fail by: it must not stop the others. */
+async function readDoneAt(world: World, key: string): Promise<z.infer<typeof DoneSchema> | null> {
+  try {
+    return await readJson(world.store, key, DoneSchema);
+  } catch (error) {
+    if (!(error instanceof ObjectError)) throw error;
+    world.log.warn({ key, error: error.message }, 'a verdict cannot be read');
+    return null;
+  }
 }
 
 async function hasAny(world: World, prefix: string): Promise<boolean> {

@@ -85,6 +85,12 @@ export interface TrialState {
   readonly generation: number;
 }
 
+/** What a lost generation was lost by. */
+export interface RecordedFailure {
+  /** Its sandbox was removed by a command of ours that ended early: no failure of the platform. */
+  readonly interrupted: boolean;
+}
+
 /** Which trials of a stretch of the plan's order have their verdict already. */
 export interface DoneTrials {
   /** Runs of positions: [first, how many], ascending. */
@@ -117,11 +123,11 @@ export interface Activities {
   }): Promise<DoneTrials>;
   /** Limits of a subject's task, its verdict where it is there, and the generation to begin (the input's own is ignored). */
   readTrial(input: PhaseInput): Promise<TrialState>;
-  /** The rejection that stands under the task's key; null where the gate is to be formed, or its images to be looked at first. */
+  /** What the sweep's own gate record says, which stands for good; null where the task has none yet. */
   readGate(input: { readonly plan: Ref; readonly task: number }): Promise<GateSummary | null>;
   /**
-   * Refuses what the driver cannot run, builds or finds the images. Answers the gate record that stands for exactly
-   * those images, or that needs no run; else that the gate may begin.
+   * Refuses what the driver cannot run, builds or finds the images. Takes over the gate record that stands for exactly
+   * those images, or forms the one that needs no run; else answers that the gate may begin.
    */
   prepareTask(input: {
     readonly sweep: string;
@@ -140,17 +146,17 @@ export interface Activities {
   verify(input: StepInput): Promise<VerifyOutcome>;
   /** Writes the verdict, once, from the phases' stored outcomes. */
   recordVerdict(input: PhaseInput & { readonly reached: number }): Promise<TrialOutcome>;
-  /** Writes a generation's failure record, once. */
+  /** Writes a generation's failure record, once; says whether it was lost by our own removal. */
   recordFailure(
     input: PhaseInput & {
       readonly failureClass: FailureClass;
       readonly phase: string;
       readonly message: string;
     },
-  ): Promise<void>;
+  ): Promise<RecordedFailure>;
   /** Destroys every sandbox of this generation; its connections are closed. */
   cleanUp(input: PhaseInput): Promise<void>;
-  /** Reads both sides' outcomes and writes the gate record; asks for the shared mode to be tried where only it may pass. */
+  /** Reads both sides' outcomes and writes the gate record, once, for this sweep and for others on the same images; asks for the shared mode to be tried where only it may pass. */
   concludeGate(input: {
     readonly sweep: string;
     readonly plan: Ref;

@@ -1,8 +1,9 @@
 // The end of a generation: its verdict, written once from the phases' records, or its failure record.
 import { ClassifiedError } from '../domain/errors.ts';
-import { failureKey, verdictKey } from '../domain/layout.ts';
+import { failureKeyOf, interruptionKey, verdictKey } from '../domain/layout.ts';
 import type { EpisodeSummary } from '../domain/episode.ts';
 import type { FailureClass } from '../domain/failures.ts';
+import { InterruptionSchema } from '../domain/sweep.ts';
 import type { Limits } from '../domain/task.ts';
 import {
   FailureRecordSchema,
@@ -17,7 +18,7 @@ import { readGround } from './ground.ts';
 import { needPhase, phases, readPhase } from './phase-records.ts';
 import { resolveSubject, type Grading } from './subject.ts';
 import { outcomeOf } from './trial-state.ts';
-import type { PhaseInput, TrialOutcome } from './types.ts';
+import type { PhaseInput, RecordedFailure, TrialOutcome } from './types.ts';
 import type { World } from './world.ts';
 
 /** Writes the verdict; the one that stands already wins, and there is never a second. */
@@ -161,16 +162,12 @@ export interface FailedGeneration extends PhaseInput {
 }
 
 /** Writes a generation's failure record, once; the evidence is what its phases have stored. */
-export async function recordFailure(world: World, failed: FailedGeneration): Promise<void> {
+export async function recordFailure(world: World, failed: FailedGeneration): Promise<RecordedFailure> {
   const grading = await resolveSubject(world, failed.subject);
-  const { actor, generation, identity, owner } = grading;
-  const key =
-    actor.kind === 'model'
-      ? failureKey(actor.trial, generation)
-      : `${owner}failures/${String(generation).padStart(3, '0')}.json`;
+  const { generation, identity, owner } = grading;
   const provisioned = await readPhase(world, phases.provision(grading));
   const endedAt = world.now().toISOString();
-  await putJsonOnce(world.store, key, FailureRecordSchema, {
+  await putJsonOnce(world.store, failureKeyOf(owner, generation), FailureRecordSchema, {
     format: 'passband.failure',
     version: 1,
     trial: identity,
@@ -182,4 +179,15 @@ export async function recordFailure(world: World, failed: FailedGeneration): Pro
     startedAt: provisioned?.startedAt ?? endedAt,
     endedAt,
   });
+  const interrupted =
+    failed.failureClass === 'SandboxLost' &&
+    provisioned !== null &&
+    (await wasInterrupted(world, grading.plan.sweep, provisioned.startedAt));
+  return { interrupted };
+}
+
+/** Whether a command of ours removed the sweep's sandboxes after one of them had begun. */
+async function wasInterrupted(world: World, sweep: string, startedAt: string): Promise<boolean> {
+  const last = await readJson(world.store, interruptionKey(sweep), InterruptionSchema);
+  return last !== null && Date.parse(startedAt) <= Date.parse(last.at);
 }

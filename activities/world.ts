@@ -1,5 +1,6 @@
 // What every activity works with: the store, the driver, the environment and a log, and small caches over them.
-import { ClassifiedError } from '../domain/errors.ts';
+import { ClassifiedError, ObjectError } from '../domain/errors.ts';
+import type { GateRecord } from '../domain/gate.ts';
 import type { Plan } from '../domain/sweep.ts';
 import { PlanSchema, SweepSettingsSchema, type SweepSettings } from '../domain/sweep.ts';
 import { settingsKey } from '../domain/layout.ts';
@@ -26,12 +27,16 @@ export interface ActivityDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly now: () => Date;
+  /** Trials at once: as many idle connections to sandboxes are kept for their next phase. */
+  readonly concurrency: number;
 }
 
 /** One activity's own run: which try it is, how it is cancelled, how it says that it lives. */
 export interface Run {
   /** From 1. */
   readonly attempt: number;
+  /** Id of the workflow that asks for it: kept on its sandboxes, so that none outlives it. */
+  readonly workflow: string;
   readonly signal: AbortSignal;
   readonly heartbeat: (details: Readonly<Record<string, unknown>>) => void;
 }
@@ -41,6 +46,8 @@ export interface World extends ActivityDeps {
   readonly models: ModelClients;
   readonly packages: Packages;
   readonly plans: Cache<Plan>;
+  /** Gate records of sweeps, by key: each is written once. */
+  readonly gates: Cache<GateRecord>;
   readonly storeId: () => Promise<string>;
 }
 
@@ -48,10 +55,11 @@ export function createWorld(deps: ActivityDeps): World {
   let storeId: Promise<string> | null = null;
   return {
     ...deps,
-    sandboxes: new SandboxPool(deps.driver),
+    sandboxes: new SandboxPool(deps.driver, deps.concurrency),
     models: new ModelClients(deps.env),
     packages: new Packages(deps.store),
     plans: new Cache(4),
+    gates: new Cache(64),
     storeId: async () => {
       storeId ??= readStoreId(deps.store);
       try {
@@ -65,11 +73,21 @@ export function createWorld(deps: ActivityDeps): World {
 }
 
 export const readPlanOf = (world: World, plan: Ref): Promise<Plan> =>
-  world.plans.get(plan.sha256, () => readJsonRef(world.store, plan, PlanSchema));
+  world.plans.get(plan.sha256, () => configured(readJsonRef(world.store, plan, PlanSchema)));
+
+/** Every trial stands on a sweep's plan and settings: where those cannot be read, the operator has to mend it. */
+async function configured<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!(error instanceof ObjectError)) throw error;
+    throw new ClassifiedError('ConfigInvalid', error.message, { cause: error });
+  }
+}
 
 /** @throws ClassifiedError ConfigInvalid where the sweep has none */
 export async function readSettings(world: World, sweep: string): Promise<SweepSettings> {
-  const settings = await readJson(world.store, settingsKey(sweep), SweepSettingsSchema);
+  const settings = await configured(readJson(world.store, settingsKey(sweep), SweepSettingsSchema));
   if (settings === null) {
     throw new ClassifiedError('ConfigInvalid', `the store has no settings of sweep ${sweep}: start it again`);
   }

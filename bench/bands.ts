@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
-import { gateKeyOf, planKey, verdictKey } from '../domain/layout.ts';
+import { planKey, sweepGateKey, verdictKey } from '../domain/layout.ts';
 import { results } from '../domain/failures.ts';
 import { readGates, readPlan, readVerdicts, trialsOf } from '../store/verdicts.ts';
 import { openStore } from '../store/open.ts';
@@ -30,7 +30,7 @@ async function makeSweep(folder: string, verdicts: number): Promise<void> {
     files.push(file);
   };
   await write(planKey(sweep), plan);
-  for (const task of plan.tasks) await write(gateKeyOf(task.gateKey), gateOf(task));
+  for (const task of plan.tasks) await write(sweepGateKey(sweep, task.slug), gateOf(task));
   for (const trial of trialsOf(plan)) {
     if (trial.index === verdicts) break;
     const result = results[(trial.index * 7) % results.length] ?? 'failed';

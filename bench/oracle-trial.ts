@@ -98,6 +98,7 @@ try {
     console.log(
       `oracle trial: ${report.productMs} ms, floor: ${report.floorMs} ms, ratio ${report.ratio.toFixed(2)} (goal: at most ${goal})`,
     );
+  if (report.ratio > goal) process.exitCode = 1;
 } finally {
   await rm(storeDir, { recursive: true, force: true });
   await engine.stop();

@@ -88,6 +88,7 @@ try {
     console.log(
       `own time of ${report.turns} turns: median ${report.medianMs} ms, p90 ${report.p90Ms} ms (goal: median at most ${goalMs} ms)`,
     );
+  if (report.medianMs > goalMs) process.exitCode = 1;
 } finally {
   await rm(storeDir, { recursive: true, force: true });
 }

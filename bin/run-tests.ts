@@ -23,7 +23,7 @@ const stages: readonly Stage[] = [
       '.dependency-cruiser.cjs',
       '--output-type',
       'err-long',
-      ...'activities cli domain embedded instruments k8s model sandbox scaffolds statistics store tasks worker workflows'.split(
+      ...'activities cli domain embedded instruments model sandbox scaffolds statistics store tasks worker workflows'.split(
         ' ',
       ),
     ],

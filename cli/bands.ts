@@ -1,6 +1,11 @@
 // passband bands SWEEP...: labels, intervals and coverage, recomputed from the verdicts as they are now.
 import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
+import { InputError } from '../domain/errors.ts';
+import { settingsKey } from '../domain/layout.ts';
+import { SweepSettingsSchema } from '../domain/sweep.ts';
+import { readJson } from '../store/objects.ts';
+import type { Store } from '../store/port.ts';
 import type { Label } from '../statistics/labels.ts';
 import { rateText } from './numbers.ts';
 import { formatTable, note, printJson, printLine } from './output.ts';
@@ -52,26 +57,49 @@ export function formatLabels(labels: readonly Label[], knownRate?: (model: strin
   );
 }
 
+/** @throws InputError where the file cannot be written */
+async function writeLabels(file: string, lines: string): Promise<void> {
+  await writeFile(file, lines).catch((error: unknown) => {
+    throw new InputError(
+      `--out ${file}: cannot be written (${error instanceof Error ? error.message : String(error)})`,
+    );
+  });
+}
+
+/** The splits of a file, else those that the sweep was started with. */
+export async function splitsOf(
+  store: Store,
+  sweep: string,
+  file: string | undefined,
+): Promise<ReadonlyMap<string, string>> {
+  if (file !== undefined) return await readSplits(file);
+  const settings = await readJson(store, settingsKey(sweep), SweepSettingsSchema);
+  return new Map(Object.entries(settings?.splits ?? {}));
+}
+
 export function bandsCommand(): Command {
   return withStore(new Command('bands'))
     .description('labels, intervals and coverage of sweeps, recomputed from their verdicts')
     .argument('<sweep...>', 'names of sweeps')
     .option('--out <file>', 'write labels.jsonl: one label a line')
-    .option('--splits <file>', 'rows of (task, split), as CSV or JSONL; a task without one is unseen')
+    .option(
+      '--splits <file>',
+      'rows of (task, split), as CSV or JSONL (default: those of the sweep’s start); a task without one is unseen',
+    )
     .option('--json', 'print one JSON document')
     .action(async (sweeps: string[], options: BandsOptions) => {
-      const splits = await readSplits(options.splits);
       const labels = await useStore(options, async (store) => {
         const all: SweepLabel[] = [];
         for (const sweep of new Set(sweeps)) {
-          for (const label of await readLabels(store, sweep, splits)) all.push({ sweep, ...label });
+          for (const label of await readLabels(store, sweep, await splitsOf(store, sweep, options.splits)))
+            all.push({ sweep, ...label });
         }
         return all;
       });
       if (options.out !== undefined) {
         // The file's fields are those that its readers know: the sweep is named only where there are several.
         const rows = sweeps.length > 1 ? labels : labels.map((label) => ({ ...label, sweep: undefined }));
-        await writeFile(options.out, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+        await writeLabels(options.out, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
         note(`${rows.length} labels written to ${options.out}`);
       }
       if (options.json === true) printJson(labels);

@@ -1,6 +1,9 @@
 // passband calibrate SWEEP: whether each verdict on a known-rate model is what the model meant, and the rates agree.
 import { Command } from 'commander';
 import { InputError } from '../domain/errors.ts';
+import { settingsKey } from '../domain/layout.ts';
+import { SweepSettingsSchema } from '../domain/sweep.ts';
+import { readJson } from '../store/objects.ts';
 import { calibrate, type Calibration } from '../instruments/calibrate.ts';
 import { rateOf } from '../instruments/known-rate/intent.ts';
 import type { Store } from '../store/port.ts';
@@ -21,7 +24,13 @@ export function seedOf(value: string): number {
 }
 
 /** Compares a sweep's verdicts on known-rate models with what they meant. @throws InputError where it has none. */
-export async function calibrateSweep(store: Store, sweep: string, seed: number): Promise<Calibration> {
+export async function calibrateSweep(
+  store: Store,
+  sweep: string,
+  given: number | null,
+): Promise<Calibration> {
+  const settings = await readJson(store, settingsKey(sweep), SweepSettingsSchema);
+  const seed = given ?? settings?.seed ?? defaultSeed;
   const trials = await readTrials(store, await readPlan(store, sweep));
   const known = trials.filter(
     ({ trial }) => rateOf(trial.model.name) !== null && trial.scaffold.name === 'terminus-2',
@@ -70,17 +79,21 @@ export function calibrateCommand(): Command {
   return withStore(new Command('calibrate'))
     .description('compare the verdicts on known-rate models with what they meant, verdict by verdict')
     .argument('<sweep>', 'the name of a sweep with known-rate models')
-    .option('--seed <n>', 'the seed that the models were started with', seedOf, defaultSeed)
+    .option(
+      '--seed <n>',
+      'the seed that the models were started with (default: as the sweep was started)',
+      seedOf,
+    )
     .option('--json', 'print one JSON document')
     .addHelpText(
       'after',
       '\nExits 0 where every verdict is what was meant and no rate differs at p < 0.001, else 1.',
     )
     .action(
-      async (sweep: string, options: StoreOption & { readonly seed: number; readonly json?: boolean }) => {
+      async (sweep: string, options: StoreOption & { readonly seed?: number; readonly json?: boolean }) => {
         const calibration = await useStore(
           options,
-          async (store) => await calibrateSweep(store, sweep, options.seed),
+          async (store) => await calibrateSweep(store, sweep, options.seed ?? null),
         );
         if (options.json === true) printJson(calibration);
         else printLine(formatCalibration(calibration));

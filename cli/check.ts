@@ -4,6 +4,7 @@ import type { Rejection } from '../domain/sweep.ts';
 import { engineLacks } from '../sandbox/engine/unsupported.ts';
 import { checkTasks, type CheckReport } from '../tasks/check.ts';
 import { exitCodes, printJson, printLine } from './output.ts';
+import { withStore } from './store-option.ts';
 
 interface CheckOptions {
   readonly strict?: boolean;
@@ -33,7 +34,7 @@ export function formatCheck(report: CheckReport): string {
 }
 
 export function checkCommand(): Command {
-  return new Command('check')
+  return withStore(new Command('check'))
     .description('read and lint a folder of tasks: planned, warned, rejected, each with file, key and line')
     .argument('<dir>', 'a folder of task folders, or one task folder')
     .option('--strict', 'unknown keys and tables are errors')

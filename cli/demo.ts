@@ -7,13 +7,14 @@ import { hasBase, parseBase, registerBase } from '../sandbox/engine/base-images.
 import { parseEndpoint } from '../sandbox/engine/endpoint.ts';
 import { formatLabels } from './bands.ts';
 import { calibrateSweep, defaultSeed, formatCalibration } from './calibrate.ts';
+import { onInterrupt, orInterrupted } from './interrupt.ts';
 import { positiveInt } from './numbers.ts';
 import { exitCodes, note, printJson, printLine } from './output.ts';
 import { readLabels } from './results.ts';
 import { storeUrl, useStore, withStore, type StoreOption } from './store-option.ts';
 import { SweepFileSchema } from './sweep-request.ts';
 import { runSweep } from './sweep-run.ts';
-import { exitCodeOf, formatSummary, withServers, type ServerFlags } from './sweep-start.ts';
+import { exitCodeOf, formatSummary, interruptionOf, withServers, type ServerFlags } from './sweep-start.ts';
 
 const tasksDir = fileURLToPath(new URL('../examples/tasks', import.meta.url));
 const models = ['known-rate-0.1', 'known-rate-0.5', 'known-rate-0.9'];
@@ -27,7 +28,7 @@ type DemoFlags = StoreOption &
 async function demo(flags: DemoFlags): Promise<void> {
   const engine = await findEngine(flags.engine ?? null, process.env);
   try {
-    await ensureBase(engine.endpoint);
+    await prepare(engine.endpoint);
     await grade(flags, engine.endpoint);
   } finally {
     await engine.stop();
@@ -51,6 +52,7 @@ async function grade(flags: DemoFlags, engine: string): Promise<void> {
       storeUrl: url,
       seed: defaultSeed,
       detach: false,
+      splits: null,
       gatesOnly: false,
       env: process.env,
     });
@@ -62,19 +64,34 @@ async function grade(flags: DemoFlags, engine: string): Promise<void> {
     } else {
       printLine(formatLabels(labels, rateOf));
       printLine(formatSummary(end.summary));
-      if (counted > 0) printLine(formatCalibration(await calibrateSweep(store, sweep, defaultSeed)));
+      if (counted > 0) printLine(formatCalibration(await calibrateSweep(store, sweep, null)));
       printLine(`results: ${store.url} (npx passband bands ${sweep}, npx passband trial list ${sweep})`);
     }
-    if (end.interrupted) note('interrupted: nothing is left running; npm run demo goes on where it was');
+    if (end.interrupted) {
+      note(
+        flags.temporal === undefined
+          ? 'interrupted: nothing is left running; npm run demo goes on where it was'
+          : interruptionOf(sweep, flags.temporal),
+      );
+    }
   });
 }
 
+async function prepare(endpoint: string): Promise<void> {
+  const interrupt = onInterrupt();
+  try {
+    await ensureBase(endpoint, interrupt.signal);
+  } finally {
+    interrupt.off();
+  }
+}
+
 /** Makes the base image by debootstrap where the engine neither has it nor can pull it. */
-async function ensureBase(endpoint: string): Promise<void> {
+async function ensureBase(endpoint: string, signal: AbortSignal): Promise<void> {
   const parsed = parseEndpoint(endpoint);
-  if (await hasBase(parsed, baseImage, true)) return;
+  if (await orInterrupted(signal, hasBase(parsed, baseImage, true))) return;
   note(`no registry gives ${baseImage}: making it with debootstrap (about a minute, once)`);
-  await registerBase(parsed, await parseBase(`${baseImage}=debootstrap`), note);
+  await registerBase(parsed, await parseBase(`${baseImage}=debootstrap`), note, signal);
 }
 
 export function demoCommand(): Command {

@@ -10,9 +10,21 @@ const pollMs = 1_000;
 /** Several polls without an answer are worth a line: no worker, or a server that is away. */
 const quietPolls = 15;
 
-/** The progress of a running or ended sweep, null where its workflow has not read the plan yet. */
+/** The progress of a sweep that this server runs; null where it does not, or has not read the plan yet. */
 export async function readProgress(client: Client, sweep: string): Promise<SweepProgress | null> {
+  if (!(await isRunning(client, sweep))) return null;
   return await client.workflow.getHandle(sweepWorkflowId(sweep)).query(progressQuery);
+}
+
+/** Whether the server runs this sweep now. */
+export async function isRunning(client: Client, sweep: string): Promise<boolean> {
+  try {
+    const { status } = await client.workflow.getHandle(sweepWorkflowId(sweep)).describe();
+    return status.name === 'RUNNING';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
 }
 
 /** One call that is given up when `signal` aborts. */

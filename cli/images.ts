@@ -3,7 +3,9 @@ import { Command } from 'commander';
 import { findEngine } from '../embedded/engine.ts';
 import { parseBase, registerBase } from '../sandbox/engine/base-images.ts';
 import { parseEndpoint } from '../sandbox/engine/endpoint.ts';
+import { onInterrupt } from './interrupt.ts';
 import { note, printJson, printLine } from './output.ts';
+import { withStore } from './store-option.ts';
 
 interface BaseFlags {
   readonly engine?: string;
@@ -11,7 +13,7 @@ interface BaseFlags {
 }
 
 function baseCommand(): Command {
-  return new Command('base')
+  return withStore(new Command('base'))
     .description('register an image that FROM names and no registry gives')
     .argument(
       '<name=source...>',
@@ -21,16 +23,23 @@ function baseCommand(): Command {
     .option('--json', 'print one JSON document')
     .action(async (sources: string[], flags: BaseFlags) => {
       const requests = await Promise.all(sources.map(parseBase));
+      const interrupt = onInterrupt();
       const engine = await findEngine(flags.engine ?? null, process.env);
       try {
         const registered: { name: string; reference: string }[] = [];
         for (const request of requests) {
-          const reference = await registerBase(parseEndpoint(engine.endpoint), request, note);
+          const reference = await registerBase(
+            parseEndpoint(engine.endpoint),
+            request,
+            note,
+            interrupt.signal,
+          );
           registered.push({ name: request.name, reference });
         }
         if (flags.json === true) printJson({ registered });
         else for (const { name, reference } of registered) printLine(`${name} is ${reference}`);
       } finally {
+        interrupt.off();
         await engine.stop();
       }
     });

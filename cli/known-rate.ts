@@ -12,7 +12,7 @@ import type { ModelRequest } from './sweep-request.ts';
 export async function serveKnownRates(
   models: readonly ModelRequest[],
   tasksDir: string,
-  seed: number,
+  { seed, detach }: { readonly seed: number; readonly detach: boolean },
 ): Promise<KnownRateServer | null> {
   const unserved = models.filter((model) => model.endpoint === null);
   const unknown = unserved.find((model) => rateOf(model.name) === null);
@@ -22,6 +22,11 @@ export async function serveKnownRates(
     );
   }
   if (unserved.length === 0) return null;
+  if (detach) {
+    throw new InputError(
+      `--detach: ${unserved[0]?.name ?? 'a known-rate model'} would lose its server when this command ends; give it a URL, or follow the sweep`,
+    );
+  }
   return await startKnownRateServer({
     tasks: await readKnownTasks(tasksDir),
     models: unserved.map((model) => model.name),

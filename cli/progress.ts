@@ -14,8 +14,9 @@ const listed = (counts: Readonly<Partial<Record<string, number>>>): string =>
 export function progressLine(progress: SweepProgress): string {
   const { gates } = progress;
   const openGates = gates.open + gates.inFlight;
+  const coverage = progress.planned === 0 ? 0 : progress.counted / progress.planned;
   const parts = [
-    `${progress.counted}/${progress.planned} counted`,
+    `${progress.counted}/${progress.planned} counted (coverage ${coverage.toFixed(3)})`,
     `${progress.inFlight} running`,
     ...(progress.waiting > 0 ? [`${progress.waiting} waiting`] : []),
     ...(openGates > 0 ? [`${openGates} gates to pass`] : []),
@@ -43,11 +44,19 @@ export function progressView(stream: NodeJS.WriteStream = process.stderr): Progr
   if (!stream.isTTY) {
     let lastAt = -Infinity;
     let lastLine = '';
+    const began = { at: performance.now(), counted: -1 };
+    const eta = (progress: SweepProgress): string => {
+      if (began.counted < 0) Object.assign(began, { at: performance.now(), counted: progress.counted });
+      const done = progress.counted - began.counted;
+      if (done <= 0) return '';
+      const leftMs = ((performance.now() - began.at) / done) * (progress.planned - progress.counted);
+      return ` | ETA ${Math.ceil(leftMs / 1_000)} s`;
+    };
     return {
       say,
       end: () => {},
       update(progress) {
-        const line = progressLine(progress);
+        const line = `${progressLine(progress)}${eta(progress)}`;
         if (line === lastLine || performance.now() - lastAt < lineEveryMs) return;
         [lastAt, lastLine] = [performance.now(), line];
         say(line);

@@ -2,12 +2,12 @@
 import pMap from 'p-map';
 import { failuresPrefix } from '../domain/layout.ts';
 import { GateRecordSchema } from '../domain/gate.ts';
-import type { Plan } from '../domain/sweep.ts';
+import type { Plan, TrialInPlan } from '../domain/sweep.ts';
 import { FailureRecordSchema, VerdictSchema, type FailureRecord, type Verdict } from '../domain/verdict.ts';
 import { GateRowSchema, VerdictRowSchema, labelsOf, type Label } from '../statistics/labels.ts';
 import { readJson } from '../store/objects.ts';
 import type { Store } from '../store/port.ts';
-import { readGates, readPlan, readVerdicts, trialsOf, type TrialInPlan } from '../store/verdicts.ts';
+import { readGates, readPlan, readVerdicts, trialsOf } from '../store/verdicts.ts';
 import { summarise, type SweepSummary } from './summary.ts';
 
 const readsAtOnce = 32;
@@ -45,9 +45,7 @@ export async function readTrials(store: Store, plan: Plan): Promise<TrialResult[
   const verdicts = new Map<number, Verdict>();
   for await (const { trial, verdict } of readVerdicts(store, plan, VerdictSchema))
     verdicts.set(trial.index, verdict);
-  const planned = [...trialsOf(plan)].filter(
-    (trial) => gates.get(trial.task.gateKey)?.outcome !== 'rejected',
-  );
+  const planned = [...trialsOf(plan)].filter((trial) => gates.get(trial.task.id)?.outcome !== 'rejected');
   return await pMap(
     planned,
     async (trial) => {

@@ -62,7 +62,10 @@ export async function connectTemporal(address: string, namespace: string): Promi
 export async function openSession(options: SessionOptions): Promise<Session> {
   const started: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
-    for (const end of started.splice(0).reverse()) await end();
+    const faults: unknown[] = [];
+    // Each is ended whatever the others come to.
+    for (const end of started.splice(0).reverse()) await end().catch((error: unknown) => faults.push(error));
+    if (faults.length > 0) throw faults[0];
   };
   try {
     let engine: string | null = null;
@@ -93,7 +96,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     }
     return { client, address, worker, engine, stop };
   } catch (error) {
-    await stop();
+    await stop().catch((fault: unknown) =>
+      options.say(`not everything that was started has ended: ${String(fault)}`),
+    );
     throw error;
   }
 }

@@ -49,7 +49,7 @@ export function summarise(
   lastFailures: readonly Pick<FailureRecord, 'failureClass'>[],
 ): SweepSummary {
   const atGate = plan.tasks.flatMap((task) => {
-    const gate = gates.get(task.gateKey);
+    const gate = gates.get(task.id);
     const rejection = gate === undefined ? null : gateRejection(task.id, gate);
     return rejection === null ? [] : [rejection];
   });

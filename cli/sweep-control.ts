@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { InputError } from '../domain/errors.ts';
 import { sweepWorkflowId } from '../workflows/messages.ts';
 import { listSweeps, readPlan } from '../store/verdicts.ts';
-import { followSweep, readProgress } from './follow.ts';
+import { followSweep, isRunning, readProgress } from './follow.ts';
 import { exitCodes, formatTable, note, printJson, printLine } from './output.ts';
 import { progressLine, progressView } from './progress.ts';
 import { readSummary } from './results.ts';
@@ -24,7 +24,7 @@ function withServer(command: Command): Command {
 }
 
 /** The client of the server that a sweep runs on. @throws InputError where none runs for this store. */
-async function clientOf(flags: Flags) {
+async function clientOf(flags: Flags, sweep: string) {
   const address = flags.temporal ?? (await embeddedAddress(storeUrl(flags)));
   if (address === null) {
     throw new InputError(
@@ -32,7 +32,13 @@ async function clientOf(flags: Flags) {
       exitCodes.unavailable,
     );
   }
-  return await connectTemporal(address, flags.namespace);
+  const client = await connectTemporal(address, flags.namespace);
+  if (await isRunning(client, sweep)) return client;
+  await client.connection.close();
+  throw new InputError(
+    `sweep ${sweep} does not run at ${address}: start it again to go on with it`,
+    exitCodes.unavailable,
+  );
 }
 
 export function sweepListCommand(): Command {
@@ -97,7 +103,8 @@ export function sweepWatchCommand(): Command {
     .description('follow a running sweep to its end; Ctrl-C ends the watching alone')
     .argument('<sweep>', 'the name of a sweep')
     .action(async (sweep: string, flags: Flags) => {
-      const client = await clientOf(flags);
+      await useStore(flags, async (store) => await readPlan(store, sweep));
+      const client = await clientOf(flags, sweep);
       const stop = new AbortController();
       process.once('SIGINT', () => stop.abort());
       try {
@@ -119,7 +126,7 @@ export function sweepCancelCommand(): Command {
     .argument('<sweep>', 'the name of a sweep')
     .action(async (sweep: string, flags: Flags) => {
       await useStore(flags, async (store) => await readPlan(store, sweep));
-      const client = await clientOf(flags);
+      const client = await clientOf(flags, sweep);
       try {
         await client.workflow.getHandle(sweepWorkflowId(sweep)).cancel();
       } finally {

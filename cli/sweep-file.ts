@@ -57,10 +57,11 @@ export async function readSweepFile(file: string): Promise<SweepRequest> {
     throw new InputError(`${file}${line === null ? '' : `:${line}`}: ${issue.text}`);
   }
   const base = path.dirname(file);
-  const { store, ...request } = parsed.data;
+  const { store, splits, ...request } = parsed.data;
   return {
     ...request,
     tasks: path.resolve(base, request.tasks),
+    ...(splits === undefined ? {} : { splits: path.resolve(base, splits) }),
     ...(store === undefined ? {} : { store: store.includes('://') ? store : path.resolve(base, store) }),
   };
 }

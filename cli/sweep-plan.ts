@@ -57,13 +57,27 @@ function endpointOf(model: ModelRequest, knownRateUrl: string | null): SweepSett
   return { url, servedName: model.served_name, apiKeyEnv: model.key_env };
 }
 
+export interface SettingsExtras {
+  /** Where this process serves the known-rate models; null: it serves none. */
+  readonly knownRateUrl: string | null;
+  readonly seed: number;
+  /** Null: those of the start before stay. */
+  readonly splits: ReadonlyMap<string, string> | null;
+}
+
 /** Replaces the settings of a sweep: what may change while it runs. */
 export async function putSettings(
   store: Store,
   sweep: string,
   request: SweepRequest,
-  knownRateUrl: string | null,
+  { knownRateUrl, seed, splits }: SettingsExtras,
 ): Promise<SweepSettings> {
+  const before = await readJson(store, settingsKey(sweep), SweepSettingsSchema);
+  if (knownRateUrl !== null && before !== null && before.seed !== null && before.seed !== seed) {
+    throw new InputError(
+      `sweep ${sweep} was started with --seed ${before.seed}: what its known-rate models mean may not change on the way`,
+    );
+  }
   const settings: SweepSettings = {
     format: 'passband.settings',
     version: 1,
@@ -71,6 +85,8 @@ export async function putSettings(
     endpoints: Object.fromEntries(
       request.models.map((model) => [model.name, endpointOf(model, knownRateUrl)]),
     ),
+    seed: knownRateUrl === null ? (before?.seed ?? null) : seed,
+    splits: splits === null ? (before?.splits ?? {}) : Object.fromEntries(splits),
   };
   await putJson(store, settingsKey(sweep), SweepSettingsSchema, settings);
   return settings;

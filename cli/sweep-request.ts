@@ -5,9 +5,12 @@ import { SamplingSchema } from '../domain/sweep.ts';
 const positive = z.number().positive();
 
 const ModelRequestSchema = z.strictObject({
-  name: z.string().min(1).describe('The model’s name, as verdicts and bands will carry it'),
+  name: z
+    .string()
+    .min(1, 'a model needs a name')
+    .describe('The model’s name, as verdicts and bands will carry it'),
   endpoint: z
-    .url()
+    .url('it is not a URL: give http://HOST:PORT/v1')
     .nullable()
     .default(null)
     .describe('Base URL of its OpenAI-compatible server, with /v1; known-rate-* models need none'),
@@ -61,7 +64,10 @@ export const SweepFileSchema = z
   .strictObject({
     name: z
       .string()
-      .regex(sweepNamePattern)
+      .regex(
+        sweepNamePattern,
+        'it takes letters, digits, . _ - and begins with a letter or digit; at most 100',
+      )
       .optional()
       .describe('Letters, digits, . _ -; derived from the plan where it is left out'),
     tasks: z.string().min(1).describe('Folder of task folders, or one task folder; relative to this file'),
@@ -95,6 +101,11 @@ export const SweepFileSchema = z
     clock: z.enum(['charged', 'nominal']).default('charged'),
     sandbox: z.enum(['engine', 'kubernetes']).default('engine'),
     store: z.string().min(1).optional().describe('Where results go: a folder, or s3://bucket/prefix'),
+    splits: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Rows of (task, split), as CSV or JSONL; relative to this file'),
     unaudited: z.boolean().default(false).describe('Run tasks without a solution, too'),
     reward_key: z.string().min(1).nullable().default(null),
     offline_build: z.boolean().default(false).describe('No network for RUN either'),

@@ -1,18 +1,26 @@
 // Grades a sweep: plan, settings, session, workflow, progress, results. `sweep start`, `audit` and `demo` are this.
+import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '@temporalio/common';
 import { ClassifiedError } from '../domain/errors.ts';
 import { countTrials, shapeOf, type Plan } from '../domain/sweep.ts';
 import type { Store } from '../store/port.ts';
-import { setConcurrencyUpdate, sweepWorkflowId, taskQueue, type SweepInput } from '../workflows/messages.ts';
+import { hasRefusals } from '../store/verdicts.ts';
+import {
+  concurrencyLimit,
+  setConcurrencyUpdate,
+  sweepWorkflowId,
+  taskQueue,
+  type SweepInput,
+} from '../workflows/messages.ts';
 import type { SweepProgress } from '../workflows/reports.ts';
 import { followSweep } from './follow.ts';
+import { onInterrupt } from './interrupt.ts';
 import { serveKnownRates } from './known-rate.ts';
 import { makePlan, readRequestedTasks } from './plan.ts';
 import { progressView, type ProgressView } from './progress.ts';
-import { removeSandboxes } from './remove-sandboxes.ts';
 import { readStoreId } from '../store/store-id.ts';
-import { sandboxLabel } from '../domain/slug.ts';
 import { readSummary } from './results.ts';
+import { endSession } from './session-end.ts';
 import { openSession, type Session } from './session.ts';
 import type { SweepSummary } from './summary.ts';
 import { checkModels } from './sweep-models.ts';
@@ -25,6 +33,8 @@ export interface RunOptions {
   readonly engine: string | null;
   readonly storeUrl: string;
   readonly seed: number;
+  /** Split of each task; null: those of the start before stay. */
+  readonly splits: ReadonlyMap<string, string> | null;
   /** Start it, and do not follow. */
   readonly detach: boolean;
   /** The gates alone. */
@@ -43,21 +53,6 @@ export interface RunEnd {
 /** How long a command that does not follow waits for a worker to hear of its concurrency. */
 const detachedWaitMs = 5_000;
 
-/** Aborts at the first SIGINT or SIGTERM; a second one ends the process as usual. */
-function onInterrupt(): { readonly signal: AbortSignal; readonly off: () => void } {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  process.once('SIGINT', abort);
-  process.once('SIGTERM', abort);
-  return {
-    signal: controller.signal,
-    off: () => {
-      process.off('SIGINT', abort);
-      process.off('SIGTERM', abort);
-    },
-  };
-}
-
 /** Starts the workflow, or joins the one that runs; an ended sweep is gone through again for what is missing. */
 async function startWorkflow(session: Session, input: SweepInput): Promise<void> {
   await session.client.workflow.start('sweep', {
@@ -72,14 +67,21 @@ async function startWorkflow(session: Session, input: SweepInput): Promise<void>
 /** Tells a workflow that ran before of this command's concurrency; a new one has read it with its settings. */
 async function tellConcurrency(
   { client }: Session,
-  sweep: string,
-  concurrency: number,
-  signal: AbortSignal,
+  { sweep, concurrency }: { readonly sweep: string; readonly concurrency: number },
+  { signal, say }: { readonly signal: AbortSignal; readonly say: (line: string) => void },
 ): Promise<void> {
   const handle = client.workflow.getHandle(sweepWorkflowId(sweep));
-  await client
-    .withAbortSignal(signal, () => handle.executeUpdate(setConcurrencyUpdate, { args: [concurrency] }))
-    .catch(() => {});
+  try {
+    await client.withAbortSignal(signal, () =>
+      handle.executeUpdate(setConcurrencyUpdate, { args: [Math.min(concurrency, concurrencyLimit)] }),
+    );
+  } catch (error) {
+    // Where nobody waits for the answer any more the settings say it, and an ended sweep has nothing to be told.
+    if (signal.aborted || error instanceof WorkflowNotFoundError) return;
+    const refused = error instanceof WorkflowUpdateFailedError ? (error.cause ?? error) : error;
+    const why = refused instanceof Error ? refused.message : String(refused);
+    say(`the sweep that runs was not told of concurrency ${concurrency}: ${why}`);
+  }
 }
 
 /** Follows a started workflow to its end, the worker's end or the operator's. */
@@ -91,7 +93,9 @@ async function follow(
 ): Promise<SweepProgress | null> {
   const over = new AbortController();
   const stop = AbortSignal.any([signal, over.signal]);
-  const telling = resumed ? tellConcurrency(session, plan.sweep, concurrency, stop) : null;
+  const telling = resumed
+    ? tellConcurrency(session, { sweep: plan.sweep, concurrency }, { signal: stop, say: view.say })
+    : null;
   const following = followSweep(session.client, plan.sweep, view, stop);
   try {
     return await (session.worker === null ? following : Promise.race([following, session.worker.failed]));
@@ -105,7 +109,7 @@ async function follow(
 const isComplete = (summary: SweepSummary): boolean =>
   summary.planned > 0 && summary.counted === summary.planned;
 
-/** Runs the workflow of a kept plan in a session of its own, and leaves nothing running. */
+/** Runs the workflow of a kept plan in a session of its own, and ends what it started for it. */
 async function execute(
   request: SweepRequest,
   plan: StoredPlan,
@@ -114,6 +118,7 @@ async function execute(
 ): Promise<SweepProgress | null> {
   const { options, view, signal } = context;
   const { sweep } = plan.plan;
+  const storeId = await readStoreId(store);
   const session = await openSession({
     temporal: options.temporal,
     namespace: options.namespace,
@@ -135,17 +140,14 @@ async function execute(
     });
     if (!options.detach) return await follow(session, plan, request.concurrency, context);
     if (plan.resumed)
-      await tellConcurrency(session, sweep, request.concurrency, AbortSignal.timeout(detachedWaitMs));
+      await tellConcurrency(
+        session,
+        { sweep, concurrency: request.concurrency },
+        { signal: AbortSignal.timeout(detachedWaitMs), say: view.say },
+      );
     return null;
   } finally {
-    await session.worker?.stop();
-    if (session.engine !== null) {
-      await removeSandboxes(session.engine, {
-        'passband.store': await readStoreId(store),
-        'passband.sweep': sandboxLabel(sweep),
-      });
-    }
-    await session.stop();
+    await endSession(session, { store, storeId, sweep, say: view.say });
   }
 }
 
@@ -162,9 +164,10 @@ function announce(plan: Plan, options: RunOptions, resumed: boolean): string {
   return `${what}${plan.tasks.length} tasks planned, ${plan.rejected.length} tasks rejected at reading${resumed ? ' (going on with it)' : ''}`;
 }
 
-/** What is left to do of a sweep; null: its result is there already, or nothing is planned. */
+/** The result that a sweep has already; null where something is left to do: trials, or tasks that were refused for now. */
 async function resultAlready(store: Store, plan: StoredPlan): Promise<SweepSummary | null> {
   if (countTrials(shapeOf(plan.plan)) > 0 && !plan.resumed) return null;
+  if (plan.resumed && (await hasRefusals(store, plan.plan.sweep))) return null;
   const summary = await readSummary(store, plan.plan.sweep);
   return summary.planned === 0 || isComplete(summary) ? summary : null;
 }
@@ -178,12 +181,20 @@ export async function runSweep(request: SweepRequest, store: Store, options: Run
   const interrupt = onInterrupt();
   await store.check();
   const set = await readRequestedTasks(request, options.env);
-  const knownRates = await serveKnownRates(request.models, request.tasks, options.seed);
+  const knownRates = await serveKnownRates(request.models, request.tasks, options);
   try {
     const plan = await keepPlan(store, await makePlan(request, set, store));
     const { sweep, scaffolds, tasks } = plan.plan;
-    await putSettings(store, sweep, request, knownRates?.url ?? null);
+    await putSettings(store, sweep, request, {
+      knownRateUrl: knownRates?.url ?? null,
+      seed: options.seed,
+      splits: options.splits,
+    });
     view.say(announce(plan.plan, options, plan.resumed));
+    if (request.concurrency > concurrencyLimit)
+      view.say(
+        `concurrency ${request.concurrency} is more than a sweep takes: ${concurrencyLimit} run at once`,
+      );
     const already = options.gatesOnly ? null : await resultAlready(store, plan);
     if (already !== null) return { plan, summary: already, progress: null, interrupted: false };
     if (!options.gatesOnly)

@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { InputError } from '../domain/errors.ts';
-import { formatLabels } from './bands.ts';
+import { formatLabels, splitsOf } from './bands.ts';
 import { defaultSeed, seedOf } from './calibrate.ts';
 import { positiveInt } from './numbers.ts';
 import { exitCodes, note, printJson, printLine } from './output.ts';
@@ -104,7 +104,14 @@ export async function requestOf(file: string | undefined, flags: SweepFlags): Pr
   }
   const base = file === undefined ? {} : z.record(z.string(), z.unknown()).parse(await readSweepFile(file));
   const parsed = SweepFileSchema.safeParse({ ...base, ...fields });
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    if (parsed.data.sandbox === 'kubernetes') {
+      throw new InputError(
+        '--sandbox kubernetes: this version grades on a container engine only; use engine',
+      );
+    }
+    return parsed.data;
+  }
   const { path, text } = firstIssue(parsed.error);
   const field = String(path[0] ?? '');
   if (file === undefined && field === 'models' && fields['models'] === undefined) {
@@ -136,6 +143,12 @@ export function exitCodeOf(end: RunEnd): number {
     : exitCodes.uncovered;
 }
 
+/** What an interrupted command leaves: a server that it did not start goes on without it. */
+export const interruptionOf = (sweep: string, temporal: string | undefined): string =>
+  temporal === undefined
+    ? `interrupted: nothing is left running; the same command goes on with sweep ${sweep}`
+    : `interrupted: what was started at ${temporal} goes on; passband sweep watch ${sweep} follows it, passband sweep cancel ${sweep} ends it`;
+
 async function start(file: string | undefined, flags: StartFlags): Promise<void> {
   if (flags.detach === true && flags.temporal === undefined) {
     throw new InputError(
@@ -143,7 +156,8 @@ async function start(file: string | undefined, flags: StartFlags): Promise<void>
     );
   }
   const request = await requestOf(file, flags);
-  const splits = await readSplits(flags.splits);
+  const splitsFile = flags.splits ?? request.splits;
+  const splits = splitsFile === undefined ? null : await readSplits(splitsFile);
   const url = flags.store === undefined && request.store !== undefined ? request.store : storeUrl(flags);
   await useStore({ store: url }, async (store) => {
     const end = await runSweep(request, store, {
@@ -153,16 +167,16 @@ async function start(file: string | undefined, flags: StartFlags): Promise<void>
       storeUrl: url,
       seed: flags.seed,
       detach: flags.detach ?? false,
+      splits,
       gatesOnly: false,
       env: process.env,
     });
     const { sweep } = end.plan.plan;
-    if (end.interrupted)
-      note(`interrupted: nothing is left running; the same command goes on with sweep ${sweep}`);
+    if (end.interrupted) note(interruptionOf(sweep, flags.temporal));
     if (flags.json === true) {
       printJson(end.summary);
     } else if (flags.detach !== true) {
-      printLine(formatLabels(await readLabels(store, sweep, splits)));
+      printLine(formatLabels(await readLabels(store, sweep, await splitsOf(store, sweep, undefined))));
       printLine(formatSummary(end.summary));
       printLine(`results: ${store.url} (passband bands ${sweep}, passband trial list ${sweep})`);
     }

@@ -1,12 +1,13 @@
 // The worker of the embedded default: a child process, started again if it dies, ended with us.
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { ClassifiedError } from '../domain/errors.ts';
+import { failureOfDeaths } from './worker-death.ts';
 
 const mainFile = fileURLToPath(new URL('main.ts', import.meta.url));
-/** A worker that dies this often within a minute will not live: its last words are the error. */
-const restartsAMinute = 5;
+/** Its last words may come after its end is known. */
+const lastWordsMs = 500;
 const drainMs = 8_000;
 
 export interface WorkerProcess {
@@ -29,7 +30,6 @@ export function startWorkerProcess(
 ): WorkerProcess {
   let child: ChildProcess | null = null;
   let stopping = false;
-  let lastWords = '';
   const deaths: number[] = [];
   let exited: Promise<void> = Promise.resolve();
   const { promise: failed, reject } = Promise.withResolvers<never>();
@@ -43,30 +43,37 @@ export function startWorkerProcess(
       detached: true,
     });
     child = started;
+    let said = '';
     started.stderr.on('data', (chunk: Buffer) => {
-      lastWords = (lastWords + chunk.toString()).slice(-4_000);
+      said = (said + chunk.toString()).slice(-4_000);
       if (env['PASSBAND_DEBUG'] === '1') process.stderr.write(chunk);
     });
     started.stdin.on('error', () => {
       // The child is gone; its exit says so.
     });
     exited = new Promise((resolve) => {
-      const end = (why: string): void => {
+      const end = async (why: string): Promise<void> => {
         resolve();
+        if (!started.stderr.closed) {
+          await Promise.race([once(started.stderr, 'close'), sleep(lastWordsMs, undefined, { ref: false })]);
+        }
         if (stopping) return;
         const now = performance.now();
         deaths.push(now);
-        if (started.exitCode === 78 || deaths.filter((at) => now - at < 60_000).length > restartsAMinute) {
-          const words = lastWords.trim().split('\n').at(-1) ?? '';
-          reject(new ClassifiedError('ConfigInvalid', `the worker does not stay alive (${why}): ${words}`));
+        const lastWords = said.trim().split('\n').at(-1) ?? '';
+        const recent = deaths.filter((at) => now - at < 60_000).length;
+        const failure = failureOfDeaths({ exitCode: started.exitCode, why, lastWords }, recent);
+        if (failure !== null) {
+          reject(failure);
           return;
         }
         onRestart(why);
         launch();
       };
-      started.once('error', (error) => end(error.message));
-      started.once('exit', (code, signal) =>
-        end(signal === null ? `exit status ${code ?? 'unknown'}` : `signal ${signal}`),
+      started.once('error', (error) => void end(error.message));
+      started.once(
+        'exit',
+        (code, signal) => void end(signal === null ? `exit status ${code ?? 'unknown'}` : `signal ${signal}`),
       );
     });
   };

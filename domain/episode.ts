@@ -11,7 +11,8 @@ export const ReplyRecordSchema = z.strictObject({
   version: z.literal(1),
   /** Index of the model call in its episode, from 0. */
   call: z.int().min(0),
-  kind: z.enum(['reply', 'overflow']),
+  /** `cut`: the agent's time ran out while the reply ran. Nothing of it is used, and it took all the time that was left. */
+  kind: z.enum(['reply', 'overflow', 'cut']),
   /** sha256 of the request's messages: a resumed episode that asks something else is a defect of ours. */
   requestDigest: z.string(),
   text: z.string(),
@@ -40,8 +41,11 @@ export const ReplyRecordSchema = z.strictObject({
     /** Milliseconds from the request of the reply that was used to its first and to its last token. */
     firstTokenMs: z.number().min(0).nullable(),
     lastTokenMs: z.number().min(0),
-    /** Tries before the one that was used. */
-    retries: z.int().min(0),
+    /**
+     * Tries of the episode's activity that ended between the reply before this one and this one, whatever ended them:
+     * a failure of the model, a lost worker, the store.
+     */
+    earlierTries: z.int().min(0),
   }),
 });
 export type ReplyRecord = z.infer<typeof ReplyRecordSchema>;

@@ -1,4 +1,4 @@
-// The two errors that cross rooms: a failure with a class of the table, and bad input for a person to mend.
+// The errors that cross rooms: a failure with a class of the table, bad input for a person to mend, a spoiled object.
 import type { FailureClass } from './failures.ts';
 
 /** A failure that its boundary could name. `retryAfterMs` is the delay that the other side asked for. */
@@ -29,3 +29,9 @@ export class InputError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/**
+ * One object of the store that is not what was written there, or is of another version. What stands on it fails, and
+ * nothing else: unlike other bad input it says nothing of how passband was configured.
+ */
+export class ObjectError extends InputError {}

@@ -1,4 +1,4 @@
-// The gate record: what the oracle and the nop said of a task, cached under its key and read by every trial of it.
+// The gate record: what the oracle and the nop said of a task, kept once a sweep and read by every trial of it.
 import { z } from 'zod';
 import { PristineFactsSchema } from './delta.ts';
 import { rejectionReasons } from './failures.ts';

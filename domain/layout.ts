@@ -16,7 +16,16 @@ export const settingsKey = (sweep: string): string => `v1/sweeps/${sweep}/settin
 export const sweepsPrefix = 'v1/sweeps/';
 export const trialsPrefix = (sweep: string): string => `v1/sweeps/${sweep}/trials/`;
 export const blobKey = (sha256: string): string => `v1/blobs/${sha256.slice(0, 2)}/${sha256}`;
-export const gateKeyOf = (gateKey: string): string => `v1/gates/${gateKey}/gate.json`;
+/** The gate record that a sweep stands on, by its task's slug. */
+export const sweepGateKey = (sweep: string, task: string): string => `v1/sweeps/${sweep}/gates/${task}.json`;
+export const refusalsPrefix = (sweep: string): string => `v1/sweeps/${sweep}/refusals/`;
+/** Why a task has no gate record in a sweep so far: for what may be mended outside the task. */
+export const refusalKey = (sweep: string, task: string): string => `${refusalsPrefix(sweep)}${task}.json`;
+/** When a command last removed the sandboxes of a sweep that was not at its end. */
+export const interruptionKey = (sweep: string): string => `v1/sweeps/${sweep}/interruption.json`;
+/** What the gate's runs said of a task on exactly these images, for every sweep: `digests` as a driver names them. */
+export const sharedGateKey = (gateKey: string, digests: readonly string[]): string =>
+  `v1/gates/${gateKey}/gate-${digests.map((digest) => digest.replaceAll(/[^A-Za-z0-9]+/g, '-')).join('.')}.json`;
 
 /** `task/model/scaffold/03`: a trial's name in its sweep. */
 export const trialName = (trial: TrialPath): string =>
@@ -24,9 +33,14 @@ export const trialName = (trial: TrialPath): string =>
 
 export const trialPrefix = (trial: TrialPath): string => `${trialsPrefix(trial.sweep)}${trialName(trial)}/`;
 export const verdictKey = (trial: TrialPath): string => `${trialPrefix(trial)}verdict.json`;
-export const failuresPrefix = (trial: TrialPath): string => `${trialPrefix(trial)}failures/`;
+
+/** `owner` is a trial's prefix or a gate's folder. */
+export const failuresPrefixOf = (owner: string): string => `${owner}failures/`;
+export const failureKeyOf = (owner: string, generation: number): string =>
+  `${failuresPrefixOf(owner)}${ordinal(generation, 3)}.json`;
+export const failuresPrefix = (trial: TrialPath): string => failuresPrefixOf(trialPrefix(trial));
 export const failureKey = (trial: TrialPath, generation: number): string =>
-  `${failuresPrefix(trial)}${ordinal(generation, 3)}.json`;
+  failureKeyOf(trialPrefix(trial), generation);
 
 /** Everything that one generation writes before its verdict. `owner` is a trial's prefix or a gate's folder. */
 export const generationPrefix = (owner: string, generation: number): string =>

@@ -1,7 +1,8 @@
 // A sweep's plan: what is graded, in which order. Identity and order only: endpoints, concurrency and time are no part of it.
 import { z } from 'zod';
 import { rejectionReasons } from './failures.ts';
-import type { PlanShape } from './order.ts';
+import type { TrialPath } from './layout.ts';
+import { trialAt, type PlanShape } from './order.ts';
 import { RefSchema } from './refs.ts';
 import { TaskSchema } from './task.ts';
 
@@ -15,7 +16,7 @@ export const PlannedTaskSchema = z.strictObject({
   /** Digest of what acts on a trial: instruction, environment, verifier, acting task.toml values. */
   digest,
   solutionDigest: digest.nullable(),
-  /** Where this task's gate record lies: one a (task, solution, driver, network, environment mode). */
+  /** What a gate's runs depend on beside the images: one a (task, solution, driver, network, environment mode, reward key). */
   gateKey: digest,
   /** The whole folder as a canonical tar: what the sweep grades, whatever happens to the folder. */
   package: RefSchema,
@@ -102,6 +103,40 @@ export function shapeOf(plan: Pick<Plan, 'tasks' | 'models' | 'scaffolds'>): Pla
   };
 }
 
+/** A trial of a plan with all that its identity is made of. */
+export interface TrialInPlan {
+  readonly index: number;
+  readonly path: TrialPath;
+  readonly task: PlannedTask;
+  readonly model: PlannedModel;
+  readonly scaffold: PlannedScaffold;
+  readonly attempt: number;
+}
+
+/** The trial at a position of the plan's order. @throws RangeError where there is none */
+export function trialInPlan(plan: Plan, index: number): TrialInPlan {
+  const at = trialAt(shapeOf(plan), index);
+  const [task, model, scaffold] = [plan.tasks[at.task], plan.models[at.model], plan.scaffolds[at.scaffold]];
+  if (task === undefined || model === undefined || scaffold === undefined) {
+    throw new RangeError(`no trial at position ${index} of this plan`);
+  }
+  const path = {
+    sweep: plan.sweep,
+    task: task.slug,
+    model: model.slug,
+    scaffold: scaffold.slug,
+    attempt: at.attempt,
+  };
+  return { index, path, task, model, scaffold, attempt: at.attempt };
+}
+
+/** When a command that ended early removed a sweep's sandboxes: what was lost by it is nobody's failure. */
+export const InterruptionSchema = z.strictObject({
+  format: z.literal('passband.interruption'),
+  version: z.literal(1),
+  at: z.iso.datetime(),
+});
+
 /** What may change while a sweep runs: no part of any trial's identity. Read anew by every activity. */
 export const SweepSettingsSchema = z.strictObject({
   format: z.literal('passband.settings'),
@@ -112,5 +147,9 @@ export const SweepSettingsSchema = z.strictObject({
     z.string(),
     z.strictObject({ url: z.url(), servedName: z.string().nullable(), apiKeyEnv: z.string().nullable() }),
   ),
+  /** What known-rate models were seeded with; null where the sweep has none of ours. */
+  seed: z.int().min(0).nullable(),
+  /** Split of each task that a splits file names. */
+  splits: z.record(z.string(), z.string()),
 });
 export type SweepSettings = z.infer<typeof SweepSettingsSchema>;

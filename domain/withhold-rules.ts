@@ -1,5 +1,9 @@
 // The rules of withholding, one predicate each: what of a delta could act on a verifier by itself.
 import type { DeltaEntry, PristineFacts, Withheld } from './delta.ts';
+import { isGitHook } from './bare-repositories.ts';
+import { isWithin } from './paths.ts';
+import { isDependency, isEnvironmentDir } from './withhold-dependencies.ts';
+import { isToolStartup } from './withhold-homes.ts';
 
 export type WithholdRule = Withheld['rule'];
 
@@ -17,17 +21,14 @@ export interface RuleFacts {
   readonly bareRepositories: ReadonlySet<string>;
 }
 
-/** True where `path` is `dir` or lies below it. */
-export const isWithin = (path: string, dir: string): boolean =>
-  path === dir || path.startsWith(dir === '/' ? '/' : `${dir}/`);
-
 const pristine = ({ entry }: Candidate): boolean => entry.change !== 'added';
 
 /** Where the system keeps code of its own, whatever PATH and the import paths say. */
 const systemCode = /^(\/usr(\/local)?)?\/(lib|lib32|lib64|libx32|libexec)\//;
 const packageDirs = /\/(site|dist)-packages\//;
 const programDirs = /\/(bin|sbin|libexec)$/;
-const interpreters = /^(python|pypy|pytest|py\.test|pip|uv|node|bash|sh|dash|perl|ruby)[0-9.]*$/;
+const interpreters =
+  /^((python|pypy|pytest|py\.test|pip|uv|node|bash|sh|dash|perl|ruby)[0-9.]*|activate([._].*)?|Activate\.ps1)$/;
 
 /** (a) A program, library or interpreter of the pristine image that is changed or removed. */
 export function replacesProgram(candidate: Candidate, { facts }: RuleFacts): boolean {
@@ -37,8 +38,9 @@ export function replacesProgram(candidate: Candidate, { facts }: RuleFacts): boo
   if (systemCode.test(entry.path) || packageDirs.test(entry.path)) return true;
   if (facts.imports.some((place) => isWithin(entry.path, place.dir))) return true;
   if (facts.libraries.some((place) => place.dir === dir)) return true;
-  if (dir === '/etc/alternatives') return true;
-  return programDirs.test(dir) && (!isWithin(entry.path, facts.workdir) || interpreters.test(name));
+  if (dir === '/etc/alternatives' || isDependency(entry.path, facts.workdir)) return true;
+  if (!programDirs.test(dir)) return false;
+  return !isWithin(entry.path, facts.workdir) || isEnvironmentDir(dir) || interpreters.test(name);
 }
 
 /** (a) A new file that is found by name before one of the pristine image. */
@@ -50,7 +52,17 @@ export function shadows(candidate: Candidate, { facts }: RuleFacts): boolean {
   if (place >= 0 && facts.path.slice(place + 1).some(({ names }) => names.includes(name))) return true;
   if (isLibraryPlace(entry.path, facts) && facts.libraries.some(({ names }) => names.includes(name)))
     return true;
-  return entry.path.includes('/glibc-hwcaps/') || shadowsImport(entry.path, facts);
+  if (entry.path.includes('/glibc-hwcaps/') || shadowsImport(entry.path, facts)) return true;
+  return shadowsInNewHome(entry.path, facts);
+}
+
+/** A delta's own /etc/passwd may name a home that the survey has not seen: its user folders are told by their path. */
+function shadowsInNewHome(path: string, facts: PristineFacts): boolean {
+  const [, program] = /\/\.local\/bin\/([^/]+)$/.exec(path) ?? [];
+  if (program !== undefined) return facts.path.some(({ names }) => names.includes(program));
+  const [, first] = /\/\.local\/lib\/python[0-9.]+\/site-packages\/([^/]+)/.exec(path) ?? [];
+  if (first === undefined || deepestImport(path, facts) !== null) return false;
+  return facts.imports.some(({ names }) => names.some((name) => stemOf(name) === stemOf(first)));
 }
 
 /** A file or link that stands where a searched directory, or one above it, should: it moves the whole directory. */
@@ -105,9 +117,12 @@ const shellFiles =
 const shellDotFiles =
   /^\.(profile|bash_profile|bash_login|bash_logout|bashrc|bash_aliases|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|mkshrc|shrc|shinit|cshrc|tcshrc|login|pam_environment)$/;
 
-/** (b) What a shell reads when it starts. */
-export const startsShell = ({ entry, name }: Candidate): boolean =>
-  shellFiles.test(entry.path) || shellDotFiles.test(name) || entry.path.endsWith('/.config/fish/config.fish');
+/** (b) What a shell reads when it starts, or another tool that verifiers use. */
+export const startsShell = ({ entry, name }: Candidate, { facts }: RuleFacts): boolean =>
+  shellFiles.test(entry.path) ||
+  shellDotFiles.test(name) ||
+  entry.path.endsWith('/.config/fish/config.fish') ||
+  isToolStartup(entry.path, facts);
 
 const pytestFiles = new Set([
   'conftest.py',
@@ -135,12 +150,16 @@ const gitFolder = /\.git\/(.*\/)?(hooks|hooks\/[^/]+|config|config\.worktree)$/;
 const gitGlobal = /\/(\.gitconfig|\.config\/git\/config)$/;
 
 /** (d) git hooks and git configuration: either may name commands to run. Samples are inert. */
-export function configuresGit({ entry, dir, name }: Candidate, { bareRepositories }: RuleFacts): boolean {
+export function configuresGit(candidate: Candidate, { facts, bareRepositories }: RuleFacts): boolean {
+  const { entry, dir, name } = candidate;
   if (name.endsWith('.sample')) return false;
   if (entry.path === '/etc/gitconfig' || gitGlobal.test(entry.path)) return true;
   if (name === '.git' || gitFolder.test(entry.path)) return true;
-  if (name === 'config') return bareRepositories.has(dir);
-  return dir.endsWith('/hooks') && bareRepositories.has(dir.slice(0, -'/hooks'.length));
+  if (name === 'config' || name === 'config.worktree') return bareRepositories.has(dir);
+  if (!dir.endsWith('/hooks')) return false;
+  if (bareRepositories.has(dir.slice(0, -'/hooks'.length))) return true;
+  // A repository of the image of which the delta shows nothing else; in the work directory it may be a source of hooks.
+  return isGitHook(entry.path) && (facts.workdir === '/' || !isWithin(entry.path, facts.workdir));
 }
 
 /** (e) Ours, the tests' and the verifier's own places, and whatever stands above them in their place. */

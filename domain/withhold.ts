@@ -4,7 +4,6 @@ import {
   configuresGit,
   isBytecodeCache,
   isOwnPlace,
-  isWithin,
   replacesProgram,
   shadows,
   startsLoader,
@@ -14,6 +13,8 @@ import {
   type RuleFacts,
   type WithholdRule,
 } from './withhold-rules.ts';
+import { bareRepositoriesOf } from './bare-repositories.ts';
+import { isWithin } from './paths.ts';
 
 export interface WithholdInput {
   readonly manifest: Pick<DeltaManifest, 'entries' | 'refused'>;
@@ -54,16 +55,15 @@ export function withhold(input: WithholdInput): Withholding {
     const target = entry.kind === 'hardlink' && entry.target !== null ? rules.get(entry.target) : undefined;
     if (target !== undefined && !rules.has(entry.path)) rules.set(entry.path, target);
   }
+  const losesBits = (entry: DeltaEntry): boolean => hasSpecialBits(entry) && !solution.has(entry.path);
   const laid = manifest.entries.filter(({ path }) => !rules.has(path));
   const withheld: Withheld[] = [
     ...[...rules].map(([path, rule]) => ({ path, rule })),
-    ...laid.filter(hasSpecialBits).map(({ path }) => ({ path, rule: 'special-bits' as const })),
+    ...laid.filter(losesBits).map(({ path }) => ({ path, rule: 'special-bits' as const })),
     ...manifest.refused.map(({ path }) => ({ path, rule: 'refused-entry' as const })),
   ];
   return {
-    laid: laid.map((entry) =>
-      hasSpecialBits(entry) ? { ...entry, mode: entry.mode & ~specialBits } : entry,
-    ),
+    laid: laid.map((entry) => (losesBits(entry) ? { ...entry, mode: entry.mode & ~specialBits } : entry)),
     withheld,
     restored: withheld.some((one) => mayMatter(one, facts))
       ? manifest.entries.filter((entry) => !isDevice(entry) && !isNeverSeen(entry.path))
@@ -75,14 +75,14 @@ export function withhold(input: WithholdInput): Withholding {
 const isDevice = (entry: DeltaEntry): boolean => entry.kind === 'other' && entry.change !== 'deleted';
 
 /** setgid on a directory only passes its group on: it is no privilege. */
-const hasSpecialBits = (entry: DeltaEntry): boolean =>
+export const hasSpecialBits = (entry: DeltaEntry): boolean =>
   entry.kind !== 'directory' && entry.change !== 'deleted' && (entry.mode & specialBits) !== 0;
 
 const isNeverSeen = (path: string): boolean =>
   neverSeen.some((place) => isWithin(path, place) || isWithin(place, path));
 
 const mayMatter = ({ path, rule }: Withheld, facts: PristineFacts): boolean =>
-  rule !== 'refused-entry' && rule !== 'special-bits' && !isNeverSeen(path) && !isBytecodeCache(path, facts);
+  rule !== 'refused-entry' && !isNeverSeen(path) && !isBytecodeCache(path, facts);
 
 function candidateOf(entry: DeltaEntry): Candidate {
   const cut = entry.path.lastIndexOf('/');
@@ -117,14 +117,4 @@ function ruleOf(candidate: Candidate, { ruleFacts, solution, artifacts }: Exempt
   // A directory that stays one only holds what is judged on its own.
   if (entry.kind === 'directory' && entry.change !== 'deleted') return null;
   return orderedRules.find(([, applies]) => applies(candidate, ruleFacts))?.[0] ?? null;
-}
-
-/** A repository may have any name: HEAD and objects beside each other give it away. */
-function bareRepositoriesOf(entries: readonly DeltaEntry[]): ReadonlySet<string> {
-  const paths = new Set(entries.map(({ path }) => path));
-  return new Set(
-    entries
-      .filter(({ path }) => path.endsWith('/HEAD') && paths.has(`${path.slice(0, -5)}/objects`))
-      .map(({ path }) => path.slice(0, -5)),
-  );
 }

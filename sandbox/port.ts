@@ -180,6 +180,8 @@ export interface Sandbox {
   run(command: Command, signal?: AbortSignal): Promise<CommandResult>;
   /** Starts a command that is not waited for (an image's ENTRYPOINT): once for each id. */
   start(command: Omit<Command, 'stdin' | 'timeoutMs'>): Promise<void>;
+  /** Kills what the command of this id started and all that came of it, until none is left. No such command: done. */
+  kill(id: string): Promise<void>;
   /** Lays a tar. Retried whole on a cut; counted and hashed on both ends, a difference is an error. */
   putFiles(tar: () => Readable, options: PutOptions): Promise<Transfer>;
   /** Streams a tar of the paths into `sink`; hashed on both ends. After a cut `sink` is called again, for all of it. */

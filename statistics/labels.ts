@@ -30,7 +30,7 @@ type GateRow = z.infer<typeof GateRowSchema>;
 /** As much of a plan as labels need. */
 export interface LabelPlan {
   readonly sweep: string;
-  readonly tasks: readonly Pick<PlannedTask, 'id' | 'digest' | 'gateKey'>[];
+  readonly tasks: readonly Pick<PlannedTask, 'id' | 'digest'>[];
   readonly models: readonly Pick<PlannedModel, 'name' | 'revision' | 'digest' | 'attempts'>[];
   readonly scaffolds: readonly Pick<PlannedScaffold, 'name' | 'digest'>[];
 }
@@ -65,7 +65,7 @@ const unseenSplit = 'unseen';
 
 export interface LabelInput {
   readonly plan: LabelPlan;
-  /** By gateKey. A task whose gate is still to come is planned and unmeasured; a rejected one has no label. */
+  /** By task. A task whose gate is still to come is planned and unmeasured; a rejected one has no label. */
   readonly gates: ReadonlyMap<string, Pick<GateRow, 'outcome' | 'oracleVerified'>>;
   readonly verdicts: Iterable<Pick<VerdictRow, 'trial' | 'result'>>;
   /** By task. */
@@ -104,7 +104,7 @@ export function labelsOf({ plan, gates, verdicts, splits = new Map() }: LabelInp
 function cellsOf(plan: LabelPlan, gates: LabelInput['gates']): Map<string, Cell> {
   const cells = new Map<string, Cell>();
   for (const task of plan.tasks) {
-    const gate = gates.get(task.gateKey);
+    const gate = gates.get(task.id);
     if (gate?.outcome === 'rejected') continue;
     for (const model of plan.models) {
       for (const scaffold of plan.scaffolds) {

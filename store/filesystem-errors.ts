@@ -1,5 +1,5 @@
 // What an error of the operating system means for a store in a folder: passing trouble, or input that a person must mend.
-import { ClassifiedError, InputError } from '../domain/errors.ts';
+import { ClassifiedError, InputError, ObjectError } from '../domain/errors.ts';
 
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
@@ -43,7 +43,7 @@ export function filesystemError(error: unknown, root: string, where: string): Er
     case 'EEXIST':
     case 'EISDIR':
     case 'ENOTDIR':
-      return new InputError(
+      return new (where === root ? InputError : ObjectError)(
         `the store ${root} cannot hold ${where}: an object or a folder with a part of that name is in its way (${code})`,
       );
     default:

@@ -220,17 +220,18 @@ class FilesystemStore implements Store {
 }
 
 /**
- * Makes a folder and those above it. Node says ENOENT where it makes several on a read-only file system; one by one,
- * each says why.
+ * Makes a folder and those above it, one by one: Node's own `recursive` hides why it failed on a read-only file system,
+ * and never ends below /proc.
  */
 async function makeFolder(folder: string): Promise<void> {
+  const parent = path.dirname(folder);
   try {
-    await mkdir(folder, { recursive: true });
-  } catch (error) {
-    const parent = path.dirname(folder);
-    if (codeOf(error) !== 'ENOENT' || parent === folder) throw error;
-    await makeFolder(parent);
     await mkdir(folder);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' && (await statOrNull(folder))?.isDirectory() === true) return;
+    if (codeOf(error) !== 'ENOENT' || parent === folder || (await statOrNull(parent)) !== null) throw error;
+    await makeFolder(parent);
+    await makeFolder(folder);
   }
 }
 

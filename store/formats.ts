@@ -1,6 +1,6 @@
 // Versions of stored objects: an older one is brought forward by pure steps, an unknown one is refused by name.
 import { z } from 'zod';
-import { InputError } from '../domain/errors.ts';
+import { ObjectError } from '../domain/errors.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -20,17 +20,17 @@ export interface Wanted {
 
 /**
  * Brings a stored value to the version that the schema wants.
- * @throws InputError where it is of another format, of a newer version, or of one that no step leads on from.
+ * @throws ObjectError where it is of another format, of a newer version, or of one that no step leads on from.
  */
 export function upgrade(stored: unknown, { key, schema, upgrades = new Map() }: Wanted): unknown {
   const wanted = literalsOf(schema);
   if (wanted === null) return stored;
   if (typeof stored !== 'object' || stored === null || Array.isArray(stored)) {
-    throw new InputError(`stored object ${key} is no ${wanted.format} object`);
+    throw new ObjectError(`stored object ${key} is no ${wanted.format} object`);
   }
   let value = stored as JsonObject;
   if (value['format'] !== wanted.format) {
-    throw new InputError(
+    throw new ObjectError(
       `stored object ${key} has format ${JSON.stringify(value['format'])}, expected ${wanted.format}`,
     );
   }
@@ -38,7 +38,7 @@ export function upgrade(stored: unknown, { key, schema, upgrades = new Map() }: 
     const { version } = value;
     const step = typeof version === 'number' && version < wanted.version ? upgrades.get(version) : undefined;
     if (step === undefined || typeof version !== 'number') {
-      throw new InputError(
+      throw new ObjectError(
         `stored object ${key} has ${wanted.format} version ${JSON.stringify(version)}, this passband reads version ${wanted.version}: use the passband that wrote it, or a newer one`,
       );
     }

@@ -1,5 +1,5 @@
 // Which keys a store takes, and their order: one grammar for both drivers, so that a store can be copied from one to the other.
-import { InputError } from '../domain/errors.ts';
+import { ObjectError } from '../domain/errors.ts';
 
 /** S3 takes keys of at most 1,024 bytes, file systems names of at most 255. */
 const keyLimitBytes = 1024;
@@ -8,14 +8,14 @@ const nameLimitBytes = 255;
 /** Folder for files that are still being written; no key may go through it. */
 export const temporaryFolder = '.tmp';
 
-/** Returns the key as it came. @throws InputError that says what is wrong with it. */
+/** Returns the key as it came. @throws ObjectError that says what is wrong with it. */
 export function checkKey(key: string): string {
   const wrong = faultOf(key);
-  if (wrong !== null) throw new InputError(`store key ${JSON.stringify(key)} ${wrong}`);
+  if (wrong !== null) throw new ObjectError(`store key ${JSON.stringify(key)} ${wrong}`);
   return key;
 }
 
-/** A prefix is what a key may begin with: its last component may be cut or empty. @throws InputError as checkKey. */
+/** A prefix is what a key may begin with: its last component may be cut or empty. @throws ObjectError as checkKey. */
 export function checkPrefix(prefix: string): string {
   if (prefix !== '') checkKey(`${prefix}x`);
   return prefix;

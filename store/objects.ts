@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Transform, type Readable } from 'node:stream';
 import type { z } from 'zod';
-import { ClassifiedError, InputError } from '../domain/errors.ts';
+import { ClassifiedError, ObjectError } from '../domain/errors.ts';
 import type { Ref } from '../domain/refs.ts';
 import { upgrade, type Upgrades } from './formats.ts';
 import type { Store } from './port.ts';
@@ -79,7 +79,7 @@ const encodeJson = <T>(schema: z.ZodType<T>, value: T): Uint8Array =>
 
 /**
  * The value of a JSON object, null where there is none.
- * @throws InputError that names the key where it is no JSON, of another format or version, or not of this schema.
+ * @throws ObjectError that names the key where it is no JSON, of another format or version, or not of this schema.
  */
 export async function readJson<T>(
   store: Store,
@@ -109,14 +109,14 @@ function decodeJson<T>(body: Uint8Array, { key, schema, upgrades }: Decoding<T>)
   try {
     raw = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
   } catch (error) {
-    throw new InputError(`stored object ${key} is not JSON: ${(error as SyntaxError).message}`);
+    throw new ObjectError(`stored object ${key} is not JSON: ${(error as SyntaxError).message}`);
   }
   const parsed = schema.safeParse(upgrade(raw, { key, schema, ...(upgrades && { upgrades }) }));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue === undefined || issue.path.length === 0 ? 'it' : issue.path.join('.');
   const more = parsed.error.issues.length > 1 ? ` (and ${parsed.error.issues.length - 1} more)` : '';
-  throw new InputError(
+  throw new ObjectError(
     `stored object ${key} is not what was written there: ${where}: ${issue?.message ?? 'invalid'}${more}`,
   );
 }

@@ -2,16 +2,23 @@
 import { pMapIterable } from 'p-map';
 import type { z } from 'zod';
 import { InputError } from '../domain/errors.ts';
-import { gateKeyOf, planKey, sweepsPrefix, trialName, verdictKey, type TrialPath } from '../domain/layout.ts';
+import {
+  planKey,
+  refusalKey,
+  refusalsPrefix,
+  sweepGateKey,
+  sweepsPrefix,
+  trialName,
+  verdictKey,
+} from '../domain/layout.ts';
 import {
   countTrials,
   PlanSchema,
   shapeOf,
-  trialAt,
+  trialInPlan,
   type Plan,
-  type PlannedModel,
-  type PlannedScaffold,
   type PlannedTask,
+  type TrialInPlan,
 } from '../domain/sweep.ts';
 import type { TrialIdentity } from '../domain/verdict.ts';
 import { readJson } from './objects.ts';
@@ -41,55 +48,40 @@ export async function readPlan(store: Store, sweep: string): Promise<Plan> {
   return plan;
 }
 
-/** The gate record under a key, as much of it as the schema takes; null where the gate has not been passed yet. */
-function readGate<T>(store: Store, gateKey: string, schema: z.ZodType<T>): Promise<T | null> {
-  return readJson(store, gateKeyOf(gateKey), schema);
-}
-
-/** The gate records of a plan by their keys; tasks whose gate is still to come have none. */
+/**
+ * What became of each task of a plan at its gate, by the task's id, as much of it as the schema takes: the record that
+ * the sweep stands on, else its last refusal. Tasks whose gate is still to come have none.
+ */
 export async function readGates<T>(
   store: Store,
-  plan: Pick<Plan, 'tasks'>,
+  { sweep, tasks }: Pick<Plan, 'sweep' | 'tasks'>,
   schema: z.ZodType<T>,
 ): Promise<ReadonlyMap<string, T>> {
-  const keys = new Set(plan.tasks.map((task) => task.gateKey));
-  const records = pMapIterable(keys, async (key) => [key, await readGate(store, key, schema)] as const, {
+  const read = async ({ slug }: PlannedTask): Promise<T | null> =>
+    (await readJson(store, sweepGateKey(sweep, slug), schema)) ??
+    (await readJson(store, refusalKey(sweep, slug), schema));
+  const records = pMapIterable(tasks, async (task) => [task.id, await read(task)] as const, {
     concurrency: readsAtOnce,
   });
   const found = new Map<string, T>();
-  for await (const [key, record] of records) if (record !== null) found.set(key, record);
+  for await (const [task, record] of records) if (record !== null) found.set(task, record);
   return found;
 }
 
-/** A trial of a plan with all that its identity is made of. */
-export interface TrialInPlan {
-  readonly index: number;
-  readonly path: TrialPath;
-  readonly task: PlannedTask;
-  readonly model: PlannedModel;
-  readonly scaffold: PlannedScaffold;
-  readonly attempt: number;
+/** Whether a task of a sweep was refused for what may have been mended since: its gate is tried again. */
+export async function hasRefusals(store: Store, sweep: string): Promise<boolean> {
+  const prefix = refusalsPrefix(sweep);
+  for await (const { key } of store.list(prefix)) {
+    const task = key.slice(prefix.length).replace(/\.json$/, '');
+    if ((await store.get(sweepGateKey(sweep, task))) === null) return true;
+  }
+  return false;
 }
 
 /** Every trial of a plan, in its order. */
 export function* trialsOf(plan: Plan): Generator<TrialInPlan> {
-  const shape = shapeOf(plan);
-  const count = countTrials(shape);
-  for (let index = 0; index < count; index += 1) {
-    const at = trialAt(shape, index);
-    const [task, model, scaffold] = [plan.tasks[at.task], plan.models[at.model], plan.scaffolds[at.scaffold]];
-    if (task === undefined || model === undefined || scaffold === undefined) {
-      throw new RangeError(`no trial at position ${index} of this plan`);
-    }
-    const path = {
-      sweep: plan.sweep,
-      task: task.slug,
-      model: model.slug,
-      scaffold: scaffold.slug,
-      attempt: at.attempt,
-    };
-    yield { index, path, task, model, scaffold, attempt: at.attempt };
-  }
+  const count = countTrials(shapeOf(plan));
+  for (let index = 0; index < count; index += 1) yield trialInPlan(plan, index);
 }
 
 export interface StoredVerdict<T> {

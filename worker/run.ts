@@ -5,10 +5,13 @@ import { createActivities } from '../activities/index.ts';
 import { InputError } from '../domain/errors.ts';
 import type { SandboxDriver } from '../sandbox/port.ts';
 import type { Store } from '../store/port.ts';
+import { readStoreId } from '../store/store-id.ts';
 import { taskQueue } from '../workflows/messages.ts';
 import { bundleWorkflows } from './bundle.ts';
 import type { WorkerConfig } from './config.ts';
+import { startReaper } from './reaper.ts';
 import { installRuntime } from './runtime.ts';
+import { workflowStates } from './workflow-states.ts';
 
 export interface WorkerParts {
   readonly config: WorkerConfig;
@@ -32,13 +35,14 @@ export async function runWorker({ config, store, driver, env, log, stop }: Worke
   await store.check();
   const engine = await driver.check();
   const connection = await connect(config.temporalAddress);
+  const now = (): Date => new Date();
   try {
     const worker = await Worker.create({
       connection,
       namespace: config.namespace,
       taskQueue,
       workflowBundle: await bundleWorkflows(),
-      activities: createActivities({ store, driver, env, log, now: () => new Date() }),
+      activities: createActivities({ store, driver, env, log, now, concurrency: config.concurrency }),
       maxConcurrentActivityTaskExecutions: config.concurrency + spareSlots,
       maxCachedWorkflows: config.cachedWorkflows,
       shutdownGraceTime: config.drainMs,
@@ -51,9 +55,15 @@ export async function runWorker({ config, store, driver, env, log, stop }: Worke
     const started = performance.now();
     log.info({ temporal: config.temporalAddress, store: store.url, ...engine, taskQueue }, 'worker listens');
     const running = worker.run();
+    const stateOf = workflowStates(connection, config.namespace);
+    const reaper = startReaper({ driver, storeId: () => readStoreId(store), stateOf, log, now });
     if (stop.aborted) shutDown();
     else stop.addEventListener('abort', shutDown, { once: true });
-    await running;
+    try {
+      await running;
+    } finally {
+      await reaper.stop();
+    }
     log.info({ upMs: Math.round(performance.now() - started) }, 'worker ended');
   } finally {
     await connection.close();

@@ -21,9 +21,10 @@ export interface WorkerProcessOptions {
 export async function work({ env, flags = {}, untilStdinEnds }: WorkerProcessOptions): Promise<void> {
   const config = readWorkerConfig(env, flags);
   const log = createLogger({ level: config.logLevel, env });
-  const request = listenForStop(untilStdinEnds ? process.stdin : null);
-  const store = await openStore(config.storeUrl, env);
   const driver = openDriver(config, env);
+  const store = await openStore(config.storeUrl, env);
+  // Last: from here on an open stdin keeps the process alive until it is disposed of.
+  const request = listenForStop(untilStdinEnds ? process.stdin : null);
   try {
     await runWorker({ config, store, driver, env, log, stop: request.signal });
   } finally {

@@ -24,14 +24,13 @@ const maximumAttempts = Math.ceil(outageMs / (activityBackoff.capMs / 2)) + 9;
 /** What `throw new Error()` in an activity is called: nobody named it, so it is `Unexpected` and not asked again. */
 const unnamedErrorTypes = ['Error', 'TypeError', 'RangeError', 'SyntaxError', 'ReferenceError', 'ZodError'];
 
-/** The server's name for a try that took too long: a hung phase is a failure of its generation, not of one try. */
+/** The server's name for a try that took too long: a hung phase is a failure of its generation, not of one try. Of a record it is a hung store's, which is asked again. */
 const startToCloseErrorType = 'TemporalTimeout:StartToClose';
 
 /** The failure table as a retry policy: only what its row retries as the same activity is asked again. */
 const nonRetryableErrorTypes = [
   ...failureClasses.filter((name) => failureTable[name].retry !== 'activity'),
   ...unnamedErrorTypes,
-  startToCloseErrorType,
 ];
 
 const retry = {
@@ -39,7 +38,6 @@ const retry = {
   backoffCoefficient: 2,
   maximumInterval: activityBackoff.capMs,
   maximumAttempts,
-  nonRetryableErrorTypes,
 };
 
 /** Reading and writing a few small objects: a store that takes longer than this is hung. */
@@ -60,14 +58,26 @@ const cleanUpAttempts = 12;
 const options = (startToCloseTimeout: number, attempts = maximumAttempts): ActivityOptions => ({
   startToCloseTimeout,
   heartbeatTimeout: heartbeatTimeoutMs,
-  retry: { ...retry, maximumAttempts: attempts },
+  retry: {
+    ...retry,
+    maximumAttempts: attempts,
+    nonRetryableErrorTypes: [...nonRetryableErrorTypes, startToCloseErrorType],
+  },
+});
+
+/** Of what reads and writes records alone: a store that hangs must not cost a trial that is done. */
+const recordOptions = (startToCloseTimeout: number): ActivityOptions => ({
+  ...options(startToCloseTimeout),
+  retry: { ...retry, nonRetryableErrorTypes },
 });
 
 /** Activities whose time does not depend on a task's limits. */
 export const records = proxyActivities<
   Pick<Activities, 'readPlan' | 'readTrial' | 'readGate' | 'recordVerdict' | 'recordFailure'>
->(options(recordMs));
-export const stretches = proxyActivities<Pick<Activities, 'readDone' | 'concludeGate'>>(options(packageMs));
+>(recordOptions(recordMs));
+export const stretches = proxyActivities<Pick<Activities, 'readDone' | 'concludeGate'>>(
+  recordOptions(packageMs),
+);
 export const images = proxyActivities<Pick<Activities, 'prepareTask'>>(options(imagesMs));
 export const cleaning = proxyActivities<Pick<Activities, 'cleanUp'>>(options(recordMs, cleanUpAttempts));
 

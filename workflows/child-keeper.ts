@@ -23,6 +23,9 @@ type Child =
 /** A child without a handle that says nothing while nothing else happens for this long is looked for. */
 const silenceMs = 15 * 60_000;
 
+/** Waits for a workflow that has reported, and has only to close: the first, and the longest. */
+const closingMs = { first: 1_000, longest: 60_000 };
+
 export class ChildKeeper {
   readonly #input: SweepInput;
   readonly #board: SweepBoard;
@@ -30,6 +33,8 @@ export class ChildKeeper {
   readonly #adopted = new Map<string, Child>();
   /** The start that each id in flight stands for: an older one's end is no news. */
   readonly #starts = new Map<string, number>();
+  /** Ids that are begun anew after their last child's report: one that still runs is about to close, and says no more. */
+  readonly #reported = new Set<string>();
   #startCount = 0;
   #pendingStarts = 0;
   /** Children that this run started and whose workflows have not closed. */
@@ -54,7 +59,10 @@ export class ChildKeeper {
   /** Takes over what the run before this one had in flight and waiting. */
   adopt(): void {
     for (const child of this.#inFlight()) this.#adopted.set(this.#idOf(child), child);
-    for (const [index, , waitMs] of this.#board.waiting) this.#wait(index, waitMs);
+    for (const [index, , waitMs] of this.#board.waiting) {
+      this.#reported.add(trialWorkflowId(this.#input.sweep, index));
+      this.#wait(index, waitMs);
+    }
   }
 
   start(child: Child): void {
@@ -66,15 +74,21 @@ export class ChildKeeper {
   }
 
   trialEnded(report: TrialReport): void {
-    this.#forget(trialWorkflowId(this.#input.sweep, report.index));
+    const id = trialWorkflowId(this.#input.sweep, report.index);
+    this.#forget(id);
     const waitMs = this.#board.trialEnded(report);
-    if (waitMs !== null) this.#wait(report.index, waitMs);
+    if (waitMs !== null) {
+      this.#reported.add(id);
+      this.#wait(report.index, waitMs);
+    }
     this.wake();
   }
 
   gateEnded(report: GateReport): void {
-    this.#forget(gateWorkflowId(this.#input.sweep, report.task));
+    const id = gateWorkflowId(this.#input.sweep, report.task);
+    this.#forget(id);
     this.#board.gateEnded(report);
+    if (report.ended.kind === 'cancelled') this.#reported.add(id);
     this.wake();
   }
 
@@ -118,16 +132,28 @@ export class ChildKeeper {
   /** Starts the child; null where one of this id is running already, which is then as good as ours. */
   async #begin(child: Child, id: string) {
     try {
-      const handle = await this.#startChild(child, id);
-      this.#adopted.delete(id);
+      const handle = await this.#startAfterLast(child, id);
+      if (handle === null) this.#adopted.set(id, child);
+      else this.#adopted.delete(id);
       return handle;
-    } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      this.#adopted.set(id, child);
-      return null;
     } finally {
       this.#pendingStarts -= 1;
       this.wake();
+    }
+  }
+
+  /** Starts the child when the one before it under its id has closed, where that one has reported; null where it has not. */
+  async #startAfterLast(child: Child, id: string) {
+    for (let waitMs = closingMs.first; ; waitMs = Math.min(2 * waitMs, closingMs.longest)) {
+      try {
+        const handle = await this.#startChild(child, id);
+        this.#reported.delete(id);
+        return handle;
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        if (!this.#reported.has(id)) return null;
+      }
+      await sleep(waitMs);
     }
   }
 

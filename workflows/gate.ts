@@ -30,8 +30,8 @@ async function runGate(input: GateInput): Promise<GateReport> {
 
 async function formGate(input: GateInput): Promise<GateSummary> {
   const { plan, task } = input;
-  const cached = await records.readGate({ plan, task });
-  if (cached !== null) return cached;
+  const stands = await records.readGate({ plan, task });
+  if (stands !== null) return stands;
   const prepared = await begunAnew(nameOf(input, 'images'), () => images.prepareTask(input));
   if (prepared.outcome !== 'ready') return prepared;
   const modes: readonly Mode[] = prepared.environmentMode === 'shared' ? ['shared'] : ['separate', 'shared'];
@@ -54,23 +54,28 @@ async function runSide(input: GateInput, agent: Agent, environmentMode: Mode): P
     generation,
   });
   try {
-    return await begunAnew(nameOf(input, `${agent}/${environmentMode}`), async () => {
-      const { times, generation } = await records.readTrial({ subject: subjectOf(1) });
-      const subject = subjectOf(generation);
-      try {
-        await gradeSteps(subject, times);
-        return generation;
-      } catch (error) {
-        await records.recordFailure({ subject, ...phaseFailureOf(error) });
-        throw error;
-      } finally {
-        await cleanUp(subject);
-      }
-    });
+    return await begunAnew(nameOf(input, `${agent}/${environmentMode}`), () => gradeSide(subjectOf));
   } catch (error) {
     const failure: PhaseFailure = phaseFailureOf(error);
     if (failureTable[failure.failureClass].owner !== 'task') throw error;
     return null;
+  }
+}
+
+/** One try of a side. What a command of ours interrupted is begun anew at once, and is no try. */
+async function gradeSide(subjectOf: (generation: number) => Subject): Promise<number> {
+  for (;;) {
+    const { times, generation } = await records.readTrial({ subject: subjectOf(1) });
+    const subject = subjectOf(generation);
+    try {
+      await gradeSteps(subject, times);
+      return generation;
+    } catch (error) {
+      const { interrupted } = await records.recordFailure({ subject, ...phaseFailureOf(error) });
+      if (!interrupted) throw error;
+    } finally {
+      await cleanUp(subject);
+    }
   }
 }
 

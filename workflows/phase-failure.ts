@@ -13,8 +13,15 @@ export interface PhaseFailure {
 /** Characters of a message that travel in reports. */
 const messageLimit = 500;
 
-/** What a phase that did not end in time is: the machine's or the engine's doing, never the agent's. */
+/** What a phase that did not end in time is: the machine's, the engine's or the store's doing, never the agent's. */
 const classOfTimeout: Partial<Record<keyof Activities, FailureClass>> = {
+  readPlan: 'StoreUnavailable',
+  readDone: 'StoreUnavailable',
+  readTrial: 'StoreUnavailable',
+  readGate: 'StoreUnavailable',
+  recordVerdict: 'StoreUnavailable',
+  recordFailure: 'StoreUnavailable',
+  concludeGate: 'StoreUnavailable',
   prepareTask: 'ImagePullTransient',
   provision: 'SandboxUnschedulable',
   passBarrier: 'ExecBroken',

@@ -9,6 +9,8 @@ export interface TrialReport {
   readonly outcome: TrialOutcome | null;
   /** What went wrong, in one line; null where a verdict was formed. */
   readonly message: string | null;
+  /** Its sandbox was removed by a command of ours that ended early; absent: it was not. */
+  readonly interrupted?: boolean;
 }
 
 /** How a task's gate ended, told to its sweep. */

@@ -111,7 +111,7 @@ export class SweepBoard {
   }
 
   /** Books a trial's end, once. Answers the wait before its next generation in milliseconds, null where there is none. */
-  trialEnded({ index, outcome, message }: TrialReport): number | null {
+  trialEnded({ index, outcome, message, interrupted = false }: TrialReport): number | null {
     const tries = this.#inFlight.get(index);
     if (tries === undefined) return null;
     this.#inFlight.delete(index);
@@ -125,13 +125,14 @@ export class SweepBoard {
     }
     const failureClass = outcome.failure ?? 'Unexpected';
     this.#stopWhereTold(failureClass, message);
-    const waitMs = waitBeforeNextMs(failureClass, tries, `${this.#name}/${index}`);
+    // What a command of ours interrupted is no try of the trial's, and nothing that needs time to mend.
+    const waitMs = interrupted ? 0 : waitBeforeNextMs(failureClass, tries, `${this.#name}/${index}`);
     if (waitMs === null || this.#stopped !== null) {
       this.#tally = addFailure(this.#tally, failureClass);
       return null;
     }
     this.#tally = addLostGeneration(this.#tally, failureClass);
-    this.#waiting.set(index, [index, tries, waitMs, failureClass]);
+    this.#waiting.set(index, [index, interrupted ? tries - 1 : tries, waitMs, failureClass]);
     return waitMs;
   }
 

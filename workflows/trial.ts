@@ -31,8 +31,8 @@ async function runTrial({ sweep, plan, index, deadlineMs }: TrialInput): Promise
       return { index, outcome: await records.recordVerdict({ subject, reached }), message: null };
     } catch (error) {
       const failure = phaseFailureOf(error);
-      await records.recordFailure({ subject, ...failure });
-      return uncounted(index, generation, failure);
+      const { interrupted } = await records.recordFailure({ subject, ...failure });
+      return { ...uncounted(index, generation, failure), interrupted };
     } finally {
       await cleanUp(subject);
     }

@@ -38,6 +38,6 @@ function endingOfGone({ state }: SandboxGone): Ending {
   }
 }
 
-/** Another worker wrote this turn first: whatever this one would do now is not part of the episode. */
+/** Another worker wrote this turn first, of another request: whatever this one would do now is not part of the episode. */
 export const overtaken = (key: string): ClassifiedError =>
-  new ClassifiedError('Unexpected', `another worker has written ${key}: this one stops`);
+  new ClassifiedError('Unexpected', `another worker has written ${key} for another request: this one stops`);

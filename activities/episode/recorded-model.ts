@@ -21,7 +21,7 @@ export interface RecordedModelOptions {
 
 export class RecordedModel implements Model {
   readonly name: string;
-  /** Records of the calls made so far, in order. */
+  /** Records of the calls that were answered so far, in order: a reply that was cut is none. */
   readonly replies: ReplyRecord[] = [];
   readonly #session: EpisodeSession;
   readonly #options: RecordedModelOptions;
@@ -39,8 +39,17 @@ export class RecordedModel implements Model {
       const requestDigest = digestOf(messages);
       const { records, clock } = this.#session;
       const known = await records.find(replies, call, requestDigest);
-      const record = known ?? this.#recordOf(await this.#askNow(messages), call, requestDigest);
-      if (known === null) await records.write(replies, call, record);
+      const record =
+        known ??
+        (await records.write(
+          replies,
+          call,
+          this.#recordOf(await this.#askNow(messages), call, requestDigest),
+        ));
+      if (record.kind === 'cut') {
+        clock.chargeCutReply();
+        throw new TimeUp();
+      }
       this.replies.push(record);
       this.#ids.take(record);
       clock.chargeReply(record);
@@ -49,8 +58,9 @@ export class RecordedModel implements Model {
   }
 
   /** Asks the server. The time that is left runs from the first token on; when it is used up, the reply is cut. */
-  async #askNow(messages: readonly ChatMessage[]): Promise<RawAnswer> {
-    const { clock, signal } = this.#session;
+  async #askNow(messages: readonly ChatMessage[]): Promise<Recorded> {
+    const { clock, signal, now } = this.#session;
+    const startedAt = now().toISOString();
     const deadline = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const input: AskInput = {
@@ -67,17 +77,14 @@ export class RecordedModel implements Model {
       const client = await this.#options.client();
       return await client.ask(input);
     } catch (error) {
-      if (deadline.signal.aborted && !signal.aborted) {
-        clock.chargeCutReply();
-        throw deadline.signal.reason;
-      }
+      if (deadline.signal.aborted && !signal.aborted) return cutReply(startedAt, clock.remainingMs);
       throw error;
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #recordOf(answer: RawAnswer, call: number, requestDigest: string): ReplyRecord {
+  #recordOf(answer: Recorded, call: number, requestDigest: string): ReplyRecord {
     return {
       format: 'passband.reply',
       version: 1,
@@ -91,16 +98,32 @@ export class RecordedModel implements Model {
       completionIds: answer.completionIds,
       logprobs: answer.logprobs,
       usage: answer.usage,
-      times: { ...answer.times, retries: this.#retries() },
+      times: { ...answer.times, earlierTries: this.#earlierTries() },
     };
   }
 
   /** Tries of the activity before this one that no earlier reply has accounted for: they failed at this call. */
-  #retries(): number {
-    const accounted = this.replies.reduce((sum, { times }) => sum + times.retries, 0);
+  #earlierTries(): number {
+    const accounted = this.replies.reduce((sum, { times }) => sum + times.earlierTries, 0);
     return Math.max(0, this.#session.attempt - 1 - accounted);
   }
 }
+
+/** What a record is made of: an answer, or that there was no time for one. */
+type Recorded = Omit<RawAnswer, 'kind'> & Pick<ReplyRecord, 'kind'>;
+
+/** The server was told to stop: how many tokens it had sent is not known. */
+const cutReply = (startedAt: string, afterMs: number): Recorded => ({
+  kind: 'cut',
+  text: '',
+  reasoning: null,
+  finishReason: 'length',
+  promptIds: null,
+  completionIds: null,
+  logprobs: null,
+  usage: { promptTokens: 0, completionTokens: 0, cachedTokens: null, estimated: true },
+  times: { startedAt, firstTokenMs: 0, lastTokenMs: afterMs },
+});
 
 function answerOf(record: ReplyRecord): Answer {
   if (record.kind === 'overflow') return { kind: 'overflow', message: record.text };

@@ -90,13 +90,13 @@ export class RecordedTerminal implements Terminal {
       const call = this.#calls;
       const requestDigest = digestOf(request);
       const { records, clock, now } = this.#session;
-      let record = await records.find(observations, call, requestDigest);
-      if (record === null) {
+      const write = async (): Promise<ObservationRecord> => {
         const startedAt = now().toISOString();
         const made = await make();
-        record = { format: 'passband.observation', version: 1, call, requestDigest, startedAt, ...made };
-        await records.write(observations, call, record);
-      }
+        const head = { format: 'passband.observation', version: 1, call, requestDigest, startedAt } as const;
+        return records.write(observations, call, { ...head, ...made });
+      };
+      const record = (await records.find(observations, call, requestDigest)) ?? (await write());
       this.#calls += 1;
       clock.chargeCommands(record);
       return record;

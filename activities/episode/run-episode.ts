@@ -17,7 +17,7 @@ import { RecordedTerminal } from './recorded-terminal.ts';
 import { EpisodeSession } from './session.ts';
 import { summarise, type EpisodeNotes } from './summary.ts';
 import { TurnRecords } from './turn-records.ts';
-import { watchSandbox } from './watch.ts';
+import { watchSandbox } from '../sandbox-watch.ts';
 
 export async function runEpisode(
   world: World,
@@ -151,7 +151,7 @@ async function act(world: World, stage: Stage): Promise<Played> {
   try {
     sandbox = await openAgentSandbox(world, grading);
     const { needsSolution } = cast.scaffold;
-    begun = await beginStep(world, sandbox, { grading, step: index, needsSolution, signal: run.signal });
+    begun = await beginStep(world, sandbox, { grading, step: index, needsSolution, run });
     terminal = terminalOf(stage, sandbox);
     const { found } = stage;
     const stopWatch = watchSandbox(sandbox, { found, log: world.log });

@@ -77,7 +77,7 @@ function metricsOf({ usage, completionIds, logprobs, times }: ReplyRecord): NonN
     extra: {
       first_token_ms: times.firstTokenMs,
       last_token_ms: times.lastTokenMs,
-      retries: times.retries,
+      earlier_tries: times.earlierTries,
       ...(usage.estimated && { tokens_estimated: true }),
     },
   };

@@ -24,21 +24,22 @@ export class TurnRecords {
   readonly #store: Store;
   readonly #prefix: string;
   readonly #step: number;
-  readonly #there: ReadonlySet<string>;
+  /** Some worker has written here: any record may be there, or come at any time. */
+  #shared: boolean;
 
-  private constructor(store: Store, place: { prefix: string; step: number; there: ReadonlySet<string> }) {
+  private constructor(store: Store, place: { prefix: string; step: number; shared: boolean }) {
     this.#store = store;
     this.#prefix = place.prefix;
     this.#step = place.step;
-    this.#there = place.there;
+    this.#shared = place.shared;
   }
 
-  /** Looks once at which records are there: a new episode asks the store for none of them. */
+  /** Looks once whether any record is there: a new episode asks the store for none of them. */
   static async open(store: Store, prefix: string, step: number): Promise<TurnRecords> {
     const first = replyKey(prefix, step, 0);
-    const there = new Set<string>();
-    for await (const { key } of store.list(first.slice(0, first.lastIndexOf('/') + 1))) there.add(key);
-    return new TurnRecords(store, { prefix, step, there });
+    const keys: string[] = [];
+    for await (const { key } of store.list(first.slice(0, first.lastIndexOf('/') + 1))) keys.push(key);
+    return new TurnRecords(store, { prefix, step, shared: keys.length > 0 });
   }
 
   /**
@@ -51,7 +52,7 @@ export class TurnRecords {
     requestDigest: string,
   ): Promise<T | null> {
     const key = kind.key(this.#prefix, this.#step, call);
-    if (!this.#there.has(key)) return null;
+    if (!this.#shared) return null;
     const record = await readJson(this.#store, key, kind.schema);
     if (record !== null && record.requestDigest !== requestDigest) {
       throw new ClassifiedError(
@@ -62,14 +63,22 @@ export class TurnRecords {
     return record;
   }
 
-  /** Writes the record of a call. @throws ClassifiedError Unexpected where another worker was first */
+  /**
+   * Writes the record of a call, and answers the one that stands: where another worker was first with the same request,
+   * its record, from which both go on. What follows is then the same for both, and every keystroke is typed once.
+   * @throws ClassifiedError Unexpected where the one that stands answers another request
+   */
   async write<T extends { readonly requestDigest: string }>(
     kind: RecordKind<T>,
     call: number,
     record: T,
-  ): Promise<void> {
+  ): Promise<T> {
     const key = kind.key(this.#prefix, this.#step, call);
     const { written, same } = await putJsonOnce(this.#store, key, kind.schema, record);
-    if (!written && !same) throw overtaken(key);
+    if (written || same) return record;
+    this.#shared = true;
+    const standing = await readJson(this.#store, key, kind.schema);
+    if (standing?.requestDigest !== record.requestDigest) throw overtaken(key);
+    return standing;
   }
 }

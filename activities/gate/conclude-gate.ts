@@ -6,15 +6,16 @@ import type { Plan } from '../../domain/sweep.ts';
 import type { StepVerdict } from '../../domain/verdict.ts';
 import { passedNames } from '../../domain/verify.ts';
 import { foldSteps, type FoldedSteps } from '../../domain/verify-steps.ts';
-import { readJson, readJsonRef } from '../../store/objects.ts';
-import { PreparedSchema, preparedKey } from '../ground.ts';
+import { readJsonRef } from '../../store/objects.ts';
+import { readPrepared, type Prepared } from '../ground.ts';
 import { phases, readPhase, type VerifyRecord } from '../phase-records.ts';
 import { gateGrading, taskAt, type Grading } from '../subject.ts';
 import type { GateSummary } from '../types.ts';
 import { pathsOf } from '../verify/separate.ts';
 import { readPlanOf, type World } from '../world.ts';
-import { conclude, type TaskInput } from './prepare-task.ts';
-import { ClassifiedError } from '../../domain/errors.ts';
+import { refuse, share } from './gate-records.ts';
+import type { TaskImages } from './images.ts';
+import type { TaskInput } from './prepare-task.ts';
 
 export interface GateSides extends TaskInput {
   readonly environmentMode: 'shared' | 'separate';
@@ -31,8 +32,23 @@ export async function concludeGate(
   const task = taskAt(plan, sides.task);
   const oracle = await sideOf(world, plan, { ...sides, agent: 'oracle', generation: sides.oracle });
   const nop = await sideOf(world, plan, { ...sides, agent: 'nop', generation: sides.nop });
-  const reject = (reason: RejectionReason, message: string): Promise<GateSummary> =>
-    conclude(world, task, { outcome: 'rejected', reason, message, environmentMode });
+  const gated = { plan, task };
+  const reject = async (reason: RejectionReason, message: string): Promise<GateSummary> => {
+    const images = await readPrepared(world, gated);
+    return share(world, gated, {
+      outcome: 'rejected',
+      reason,
+      message,
+      environmentMode,
+      ...imagesOf(images),
+    });
+  };
+  // A side that never came to its verification says nothing that another sweep, or the next start, could stand on.
+  const refuseSide = (agent: 'oracle' | 'nop'): Promise<GateSummary> =>
+    refuse(world, gated, {
+      reason: 'oracle-fails',
+      message: `the ${agent} could not be run and verified`,
+    });
   const [ambiguous] = oracle?.verifications.filter(({ ambiguousKeys }) => ambiguousKeys.length > 0) ?? [];
   if (ambiguous !== undefined) {
     const keys = ambiguous.ambiguousKeys.join(', ');
@@ -41,30 +57,27 @@ export async function concludeGate(
   if (oracle === null || oracle.folded.result !== 'passed') {
     if (environmentMode === 'separate' && task.task.environmentMode === null)
       return { outcome: 'try-shared' };
+    if (oracle === null) return refuseSide('oracle');
     const offline = task.task.networkDeclared && plan.network === 'deny';
-    return reject(
-      offline ? 'unsolvable-offline' : 'oracle-fails',
-      oracle === null ? 'the oracle could not be run and verified' : `the oracle ended ${said(oracle)}`,
-    );
+    return reject(offline ? 'unsolvable-offline' : 'oracle-fails', `the oracle ended ${said(oracle)}`);
   }
-  if (nop === null) return reject('oracle-fails', 'a nop could not be run and verified');
+  if (nop === null) return refuseSide('nop');
   if (nop.folded.result === 'passed')
     return reject('nop-passes', 'doing nothing passes: the tests test nothing');
-  const prepared = await readJson(world.store, preparedKey(task.gateKey, plan.sweep), PreparedSchema);
-  if (prepared === null) throw new ClassifiedError('Unexpected', `the gate of ${task.id} is not prepared`);
-  const { image, verifierImage, pristine } = prepared;
-  return conclude(world, task, {
+  const prepared = await readPrepared(world, gated);
+  return share(world, gated, {
     outcome: 'kept',
     reason: null,
     message: null,
     environmentMode,
     oracleVerified: true,
-    image,
-    verifierImage,
-    pristine,
+    ...imagesOf(prepared),
+    pristine: prepared.pristine,
     steps: await gateSteps(world, oracle),
   });
 }
+
+const imagesOf = ({ image, verifierImage }: Prepared): TaskImages => ({ image, verifierImage });
 
 interface Side {
   readonly grading: Grading;

@@ -1,7 +1,7 @@
 // A fresh sandbox for one verification: made, proved to be closed, used once, removed.
 import type { Image } from '../../domain/gate.ts';
 import type { SandboxRecord } from '../../domain/verdict.ts';
-import type { Sandbox } from '../../sandbox/port.ts';
+import type { Sandbox, SandboxSpec } from '../../sandbox/port.ts';
 import { proveClosed } from '../barrier.ts';
 import { sandboxSpec } from '../provision.ts';
 import type { Grading } from '../subject.ts';
@@ -33,10 +33,16 @@ export async function inFreshSandbox<T>(
   const { grading, image, env, ownWorkdir = false, run } = use;
   const phaseOf = (attempt: number): string => (attempt === 1 ? use.phase : `${use.phase}-a${attempt}`);
   const specOf = (attempt: number) =>
-    sandboxSpec(world, grading, { phase: phaseOf(attempt), image, env, ownWorkdir });
+    sandboxSpec(world, grading, {
+      phase: phaseOf(attempt),
+      image,
+      env,
+      ownWorkdir,
+      workflow: run.workflow,
+    });
   if (run.attempt > 1) await world.sandboxes.destroy((await specOf(run.attempt - 1)).name);
   const spec = await specOf(run.attempt);
-  const sandbox = await world.driver.create(spec, run.signal);
+  const sandbox = await create(world, spec, run.signal);
   try {
     const network = await proveClosed(sandbox, grading, run.signal);
     const { uid, host, imageDigest } = sandbox.identity;
@@ -46,11 +52,25 @@ export async function inFreshSandbox<T>(
   }
 }
 
+/** A sandbox that was made and could not be reached, or was cancelled while it was made, is not left either. */
+async function create(world: World, spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
+  try {
+    return await world.driver.create(spec, signal);
+  } catch (error) {
+    await destroy(world, spec.name);
+    throw error;
+  }
+}
+
 /** What was found out stands whether or not the sandbox goes away now: the generation's clean-up asks again. */
 async function remove(world: World, sandbox: Sandbox): Promise<void> {
   const { name } = sandbox.identity;
+  await sandbox.close();
+  await destroy(world, name);
+}
+
+async function destroy(world: World, name: string): Promise<void> {
   try {
-    await sandbox.close();
     await world.sandboxes.destroy(name);
   } catch (error) {
     world.log.warn({ sandbox: name, error: String(error) }, 'a verifier stays until its clean-up');

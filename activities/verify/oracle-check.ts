@@ -34,7 +34,7 @@ export async function checkSharedOracle(world: World, check: SharedCheck): Promi
     run,
   };
   const tests = await inFreshSandbox(world, use, async (sandbox) => {
-    await openBarrier(sandbox, grading, run.signal);
+    await openBarrier(sandbox, grading, run);
     for (let step = 0; step <= index; step += 1) await solveStep(world, sandbox, check, step);
     return runTests(world, sandbox, { grading, step: index, mode: 'shared', imageOwnsTests: false, run });
   });
@@ -47,7 +47,7 @@ async function solveStep(
   { grading, run }: SharedCheck,
   index: number,
 ): Promise<void> {
-  await setUpStep(world, sandbox, { grading, step: index, needsSolution: true, signal: run.signal });
+  await setUpStep(world, sandbox, { grading, step: index, needsSolution: true, run });
   const step = stepAt(grading, index);
   const terminal: Terminal = {
     act: () => Promise.reject(new ClassifiedError('Unexpected', 'the oracle types nothing')),

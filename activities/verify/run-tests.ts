@@ -7,6 +7,7 @@ import { readAssertions } from '../../tasks/assertions.ts';
 import { parseReward, type RewardReading } from '../../tasks/reward.ts';
 import { isOwnDoing } from '../barrier.ts';
 import { envOf } from '../environment.ts';
+import { underWatch } from '../sandbox-watch.ts';
 import { workdirOf } from '../step-begin.ts';
 import { stepAt, type Grading } from '../subject.ts';
 import type { Run, World } from '../world.ts';
@@ -41,7 +42,10 @@ export interface TestsRun extends VerifierRun {
  */
 export async function runTests(world: World, sandbox: Sandbox, tests: TestsToRun): Promise<TestsRun> {
   try {
-    return await runToTheEnd(world, sandbox, tests);
+    const watch = { signal: tests.run.signal, log: world.log };
+    return await underWatch(sandbox, watch, (signal) =>
+      runToTheEnd(world, sandbox, { ...tests, run: { ...tests.run, signal } }),
+    );
   } catch (error) {
     if (isOwnDoing(error)) return endedFromInside(error);
     throw error;
@@ -52,8 +56,13 @@ async function runToTheEnd(world: World, sandbox: Sandbox, tests: TestsToRun): P
   const { grading, mode, run } = tests;
   const shared = mode === 'shared';
   const killsBefore = shared ? await oomKillsOf(sandbox) : 0;
-  // Only while folders are made anew: a loop that writes into one must not keep it from being removed.
-  if (shared) await sandbox.pause();
+  if (shared) {
+    // What a lost try began would write its reward beside this one's tests, as a forger does.
+    for (let attempt = 1; attempt < run.attempt; attempt += 1)
+      await sandbox.kill(testsId(tests.step, attempt));
+    // Only while folders are made anew: a loop that writes into one must not keep it from being removed.
+    await sandbox.pause();
+  }
   await layTests(world, sandbox, tests);
   let forged = shared && (await isForging(sandbox, run.signal));
   await makeVerifierFolder(sandbox);
@@ -110,6 +119,9 @@ async function layTests(
   await sandbox.putFiles(() => files.overlay(testsDirs), { dir: '/tests', replace: true, owner: null });
 }
 
+/** A later try of the activity begins with fresh folders, and so with a run of its own. */
+export const testsId = (step: number, attempt: number): string => `test-${step}-${attempt}`;
+
 function runScript(
   world: World,
   sandbox: Sandbox,
@@ -118,8 +130,7 @@ function runScript(
 ): Promise<CommandResult> {
   return sandbox.run(
     {
-      // A later try of the activity begins with fresh folders, and so with a run of its own.
-      id: `test-${index}-${run.attempt}`,
+      id: testsId(index, run.attempt),
       argv: ['/tests/test.sh'],
       env: envOf(world, step.verifierEnv),
       envBase: 'image',

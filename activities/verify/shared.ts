@@ -7,7 +7,7 @@ import { isLastStep } from '../subject.ts';
 import type { World } from '../world.ts';
 import { isOwnDoing } from '../barrier.ts';
 import { checkSharedOracle } from './oracle-check.ts';
-import { endedFromInside, runTests, type TestsRun } from './run-tests.ts';
+import { endedFromInside, runTests, testsId, type TestsRun } from './run-tests.ts';
 import { verificationOf, type StepToVerify, type Verified } from './verification.ts';
 
 /**
@@ -43,6 +43,8 @@ async function testsInPlace(world: World, { grading, index, run }: StepToVerify)
       run,
     });
     if (!isLastStep(grading, index) && tests.end !== 'gone' && tests.end !== 'oom') {
+      // What these tests left running is no part of the next step.
+      await sandbox.kill(testsId(index, run.attempt));
       await sandbox.removePaths(['/tests', '/logs/verifier']);
     }
     return tests;

@@ -7,8 +7,8 @@ import type { RefusedEntry } from '../port.ts';
 export interface TarRules {
   /** Null: the entry goes in; text: why it is left out. Asked for entries that are well formed alone. */
   readonly judge?: (path: string, header: Header) => string | null;
-  /** setuid and setgid are dropped from regular files; each such path is told. */
-  readonly onSpecialBits?: (path: string) => void;
+  /** setuid and setgid are dropped from regular files, but from those for which this says true. */
+  readonly keepsSpecialBits?: (path: string) => boolean;
   /** An entry that would bring the content above this is left out. */
   readonly maxBytes: number;
 }
@@ -61,11 +61,10 @@ class Filter {
         entry.resume();
         continue;
       }
-      const special = header.type === 'file' && (header.mode & specialBits) !== 0;
-      if (special) this.#rules.onSpecialBits?.(path);
+      const loses = header.type === 'file' && this.#rules.keepsSpecialBits?.(path) !== true;
       const written = output.entry({
         ...plain(header),
-        mode: special ? header.mode & ~specialBits : header.mode,
+        mode: loses ? header.mode & ~specialBits : header.mode,
       });
       await new Promise<void>((resolve, reject) => {
         entry.pipe(written, (error) => {

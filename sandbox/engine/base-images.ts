@@ -80,6 +80,7 @@ export async function registerBase(
   endpoint: Endpoint,
   { name, source }: BaseRequest,
   say: (line: string) => void = () => undefined,
+  signal?: AbortSignal,
 ): Promise<string> {
   const engine = new Engine(endpoint);
   const reference = await referenceOf(engine, name);
@@ -93,7 +94,7 @@ export async function registerBase(
     case 'debootstrap': {
       const dir = await mkdtemp(join(tmpdir(), 'passband-base-'));
       try {
-        const root = await debootstrap(join(dir, 'root'), source, say);
+        const root = await debootstrap(join(dir, 'root'), source, say, signal);
         await importFolder(engine, root, reference);
       } finally {
         await rm(dir, { recursive: true, force: true });

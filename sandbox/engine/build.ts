@@ -2,8 +2,10 @@
 import type { Readable } from 'node:stream';
 import { ClassifiedError } from '../../domain/errors.ts';
 import type { Engine } from './engine.ts';
-import { messageOf, NotThere } from './engine-errors.ts';
-import { followLog, pullFailure } from './pull.ts';
+import type { FailureClass } from '../../domain/failures.ts';
+import { engineError, isAnswer, messageOf, NotThere } from './engine-errors.ts';
+import { saysEngineFailed, saysNetworkFailed } from './failure-words.ts';
+import { followLog, LoggedFailure, pullFailure } from './pull.ts';
 
 export interface BuildRequest {
   readonly tag: string;
@@ -14,15 +16,19 @@ export interface BuildRequest {
   /** RUN without any network. */
   readonly offline: boolean;
   readonly timeoutMs: number;
+  /** What it is when that passes: a limit that a task sets is the task's to keep, one of ours is the machine's. */
+  readonly late: 'ImageMissing' | 'PlatformUnavailable';
 }
 
-/** Lines of the log that an error ends with. */
+/** Lines of the log that an error ends with, and in which what failed is looked for. */
 const lastLines = 15;
+/** A runtime that could not run a step says so as the step's last output. */
+const runtimeLines = 3;
 
 /**
  * Builds and tags. ClassifiedError `ImageMissing` where the build fails (its message ends with the log's last lines,
- * or names the base that is not there), `ImagePullTransient` where a registry could not give a base just now,
- * `PlatformUnavailable` where the engine does not answer.
+ * or names the base that is not there), `ImagePullTransient` where a registry or what a RUN asks has no answer just
+ * now, `PlatformUnavailable` where the engine does not answer or could not run a step.
  */
 export async function build(engine: Engine, request: BuildRequest, signal?: AbortSignal): Promise<void> {
   const timeout = AbortSignal.timeout(request.timeoutMs);
@@ -44,7 +50,7 @@ export async function build(engine: Engine, request: BuildRequest, signal?: Abor
     if (timeout.aborted) {
       const seconds = Math.round(request.timeoutMs / 1000);
       throw new ClassifiedError(
-        'ImageMissing',
+        request.late,
         `the build took longer than its limit of ${seconds} s${ending(log)}`,
       );
     }
@@ -65,10 +71,17 @@ function networkOf(offline: boolean, podman: boolean): Readonly<Record<string, u
 
 async function buildFailure(
   engine: Engine,
-  { bases }: BuildRequest,
+  { tag, bases, offline }: BuildRequest,
   { error, log }: { readonly error: unknown; readonly log: string },
 ): Promise<Error> {
   const message = messageOf(error);
+  // No word of the engine's: it went away, whatever the build was doing.
+  if (!(error instanceof LoggedFailure || isAnswer(error))) return engineError(`building ${tag}`, error);
+  const failed = (failureClass: FailureClass) =>
+    new ClassifiedError(failureClass, `the build failed: ${message}${ending(log)}`, { cause: error });
+  if (saysEngineFailed(message) || saysEngineFailed(endOf(log, runtimeLines).join('\n'))) {
+    return failed('PlatformUnavailable');
+  }
   for (const base of bases) {
     try {
       await engine.inspectImage(base);
@@ -77,10 +90,18 @@ async function buildFailure(
       if (absent instanceof Error) return absent;
     }
   }
-  return new ClassifiedError('ImageMissing', `the build failed: ${message}${ending(log)}`, { cause: error });
+  // Without a network every request fails, and no later one does better.
+  if (!offline && saysNetworkFailed(endOf(log, lastLines).join('\n'))) return failed('ImagePullTransient');
+  return failed('ImageMissing');
 }
 
 function ending(log: string): string {
-  const lines = log.split('\n').filter((line) => line.trim() !== '');
-  return lines.length === 0 ? '' : `\n${lines.slice(-lastLines).join('\n')}`;
+  const lines = endOf(log, lastLines);
+  return lines.length === 0 ? '' : `\n${lines.join('\n')}`;
 }
+
+const endOf = (log: string, count: number): readonly string[] =>
+  log
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .slice(-count);

@@ -2,8 +2,10 @@
 import type { SandboxState } from '../port.ts';
 import type { InspectedContainer } from './inspected.ts';
 
+/** SIGKILL: the kernel's for memory, or somebody's with the engine at hand. */
 const killed = 137;
-const terminated = 143;
+/** How the supervisor's runtime ends where it gets no memory or thread any more: what runs beside it took them. */
+const crashed = 2;
 
 /** When a container that runs does not run as it did: `startedAt` is what its sandbox was opened with. */
 export function stateOf(
@@ -25,7 +27,8 @@ export function stateOf(
 
 /** Why a container that does not run any more ended. */
 export function goneOf(state: InspectedContainer['State']): Exclude<SandboxState, { kind: 'alive' }> {
-  if (state.OOMKilled) {
+  // An engine notes the end of any process for memory: PID 1 itself ends by SIGKILL, or by finding none left.
+  if (state.OOMKilled && [killed, crashed].includes(state.ExitCode)) {
     const reason = 'the kernel ended PID 1 of the sandbox for the memory its processes took';
     return { kind: 'gone', cause: 'self', why: 'oom', reason };
   }
@@ -33,9 +36,10 @@ export function goneOf(state: InspectedContainer['State']): Exclude<SandboxState
     const reason = 'the container is not running and never ended: its machine was started anew';
     return { kind: 'gone', cause: 'platform', why: 'host-lost', reason };
   }
-  // No signal from inside a sandbox ends its PID 1: these two are somebody's with the engine at hand.
-  const outside = state.ExitCode === killed || state.ExitCode === terminated;
+  // No signal from inside a sandbox ends its PID 1. What is not known to come from inside does not: a stop or a kill
+  // of the engine's (143, 137), an engine or a machine that died (255, 0).
+  const inside = state.ExitCode === crashed;
   const how = `PID 1 of the sandbox ended with exit status ${state.ExitCode}`;
-  const reason = outside ? `${how}: it was stopped from outside` : how;
-  return { kind: 'gone', cause: outside ? 'platform' : 'self', why: 'exited', reason };
+  const reason = inside ? how : `${how}: nothing inside ends it so`;
+  return { kind: 'gone', cause: inside ? 'self' : 'platform', why: 'exited', reason };
 }

@@ -40,7 +40,7 @@ const capabilities = [
 ] as const;
 
 /** Files a process may open and processes a user may have: both named, an engine that is told one wants both. */
-const ulimits = [
+export const ulimits = [
   { Name: 'nofile', Soft: 16_384, Hard: 16_384 },
   { Name: 'nproc', Soft: 16_384, Hard: 16_384 },
 ];

@@ -35,6 +35,7 @@ export async function debootstrap(
   dir: string,
   { suite, packages }: { readonly suite: string; readonly packages: readonly string[] },
   say: (line: string) => void,
+  signal?: AbortSignal,
 ): Promise<string> {
   if (process.getuid?.() !== 0) {
     throw new InputError('debootstrap needs root: run this as root, or give a folder or a tar');
@@ -45,6 +46,9 @@ export async function debootstrap(
   const child = spawn('debootstrap', ['--variant=minbase', `--include=${include}`, suite, dir, mirror], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  // It unmounts what it mounted before it ends: the folder may be removed only after.
+  const end = (): boolean => child.kill('SIGTERM');
+  signal?.addEventListener('abort', end, { once: true });
   const last: string[] = [];
   const keep = (line: string): void => {
     say(line);
@@ -59,6 +63,8 @@ export async function debootstrap(
     });
     child.on('close', resolve);
   });
+  signal?.removeEventListener('abort', end);
+  if (signal?.aborted === true) throw new InputError('interrupted: nothing was registered', 130);
   if (code !== 0) {
     throw new InputError(
       `debootstrap of ${suite} from ${mirror} ended with ${code ?? 'a signal'}: ${last.join(' | ')}`,

@@ -14,7 +14,7 @@ import { containerOf, keptFacts, labels, specDigest, supervisorConfigStatus } fr
 import { goneOf } from './container-state.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Engine, type EngineImage } from './engine.ts';
-import { engineCall, InTheWay, NotThere } from './engine-errors.ts';
+import { engineCall, InTheWay, isRefusal, NotThere } from './engine-errors.ts';
 import { EngineLink } from './engine-link.ts';
 import { EngineImages } from './images.ts';
 import { engineLacks } from './unsupported.ts';
@@ -162,7 +162,8 @@ class EngineDriver implements SandboxDriver {
         this.#storageQuota = false;
         return this.#createContainer(spec, image, signal);
       }
-      throw error;
+      // More processors than the machine has, less memory than a container can have: what the task asks for.
+      throw isRefusal(error) ? new ClassifiedError('TaskInvalid', error.message, { cause: error }) : error;
     }
   }
 
@@ -209,7 +210,9 @@ class EngineDriver implements SandboxDriver {
       await this.#start(inspected.Id);
       inspected = await this.#engine.inspectContainer(inspected.Id);
     }
-    if (!inspected.State.Running) throw new SandboxGone(goneOf(inspected.State));
+    if (!inspected.State.Running) {
+      throw await this.#stillborn(spec, inspected.Id, new SandboxGone(goneOf(inspected.State)));
+    }
     return this.#attach(inspected, image, { name: spec.name, bootId: null });
   }
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { ClassifiedError } from '../../domain/errors.ts';
 import { aborted } from './aborted.ts';
+import { saysEngineFailed } from './failure-words.ts';
 
 /** The engine says that what was named is not there (HTTP 404). */
 export class NotThere extends Error {}
@@ -19,8 +20,9 @@ const inTheWay = /container state improper|is not running|removal .* in progress
 const callTimeoutMs = 120_000;
 
 /**
- * Performs one call of the engine's API. Throws NotThere, InTheWay, the signal's reason, or ClassifiedError
- * `PlatformUnavailable` for everything else that goes wrong between us.
+ * Performs one call of the engine's API. Throws NotThere, InTheWay, the signal's reason, or ClassifiedError:
+ * `Forbidden` where the engine lets us not (HTTP 401, 403), `PlatformUnavailable` for everything else that goes wrong
+ * between us, a request that the engine takes for wrong among it: whose fault that is, its caller knows (`isRefusal`).
  */
 export async function engineCall<T>(
   what: string,
@@ -41,16 +43,26 @@ export function engineError(what: string, error: unknown): Error {
   if (error instanceof ClassifiedError) return error;
   const http = HttpError.safeParse(error);
   const message = messageOf(error);
+  const told = `container engine, ${what}: ${message}`;
   if (http.success) {
     const { statusCode } = http.data;
+    if ([401, 403].includes(statusCode)) return new ClassifiedError('Forbidden', told, { cause: error });
     if (statusCode === 404 || notThere.test(message)) return new NotThere(message, { cause: error });
     if ([304, 409].includes(statusCode) || inTheWay.test(message))
       return new InTheWay(message, { cause: error });
   }
-  return new ClassifiedError('PlatformUnavailable', `container engine, ${what}: ${message}`, {
-    cause: error,
-  });
+  return new ClassifiedError('PlatformUnavailable', told, { cause: error });
 }
+
+/** Whether the engine took what it was asked for to be wrong, and not itself to be unable (HTTP 400). */
+export function isRefusal(error: unknown): error is ClassifiedError {
+  if (!(error instanceof ClassifiedError)) return false;
+  const http = HttpError.safeParse(error.cause);
+  return http.success && http.data.statusCode === 400 && !saysEngineFailed(http.data.message);
+}
+
+/** Whether an error is the engine's answer, and not a connection that broke. */
+export const isAnswer = (error: unknown): boolean => HttpError.safeParse(error).success;
 
 /** The engine's own words without dockerode's frame, one line, bounded. */
 export function messageOf(error: unknown): string {

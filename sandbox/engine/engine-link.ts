@@ -7,6 +7,7 @@ import { ConnectionEnded } from '../supervised/connections.ts';
 import type { Change, Link, StreamEnding, SupervisorStream } from '../supervised/link.ts';
 import { changesOf } from './changes.ts';
 import { supervisorPath } from './container.ts';
+import { controlWorks } from './control.ts';
 import { stateOf } from './container-state.ts';
 import type { Engine } from './engine.ts';
 import { engineCall, InTheWay, NotThere } from './engine-errors.ts';
@@ -24,13 +25,16 @@ export interface EngineContainer {
 /** The engine adds up all files of a container for its size: not at every look. */
 const sizeEveryMs = 5_000;
 
-/** An exec that the runtime could not start for what is, or is not, in the sandbox. */
+/**
+ * An exec that the runtime could not start for what is, or is not, in the sandbox: or in its machine, which is out of
+ * processes or memory itself, or has lost its runtime. Only what goes well beside it proves which.
+ */
 const refusedInside =
-  /no such file|not found|permission denied|exec format|temporarily unavailable|cannot allocate/i;
+  /no such file|not found|permission denied|exec format|temporarily unavailable|cannot allocate|\/etc\/(passwd|group)/i;
 
 /**
  * Exit statuses of `connect` that a cut of the stream leaves as well: its input ended, its output took no more
- * (EX_IOERR, SIGPIPE). All others were made inside.
+ * (EX_IOERR, SIGPIPE). All others were made inside, or by a machine that ends its processes.
  */
 const cutStatuses: ReadonlySet<number> = new Set([0, 74, 141]);
 
@@ -129,7 +133,8 @@ export class EngineLink implements Link {
       );
       const { Running, ExitCode } = ExecState.parse(answer);
       if (Running || ExitCode === null || cutStatuses.has(ExitCode)) return { by: 'unknown', message };
-      return { by: 'inside', message: `${message} (exit status ${ExitCode})`.trim() };
+      const by = (await this.#machineWorks()) ? 'inside' : 'unknown';
+      return { by, message: `${message} (exit status ${ExitCode})`.trim() };
     } catch (error) {
       if (error instanceof NotThere || error instanceof ClassifiedError) return { by: 'unknown', message };
       throw error;
@@ -148,9 +153,19 @@ export class EngineLink implements Link {
     if (refusal !== error || !(error instanceof Error)) return refusal;
     if (error instanceof ClassifiedError && !hasStatus(error)) return error;
     // The sandbox is alive, and no process could be started in it.
-    if (refusedInside.test(error.message))
+    if (refusedInside.test(error.message) && (await this.#machineWorks()))
       return new ConnectionEnded({ by: 'inside', message: error.message }, error);
     return new ConnectionLost(error.message, { cause: error });
+  }
+
+  /** Whether what fails in this sandbox goes well in a container beside it. */
+  async #machineWorks(): Promise<boolean> {
+    try {
+      return await controlWorks(this.#engine, await this.#engine.inspectContainer(this.#container.id));
+    } catch (error) {
+      if (error instanceof NotThere || error instanceof ClassifiedError) return false;
+      throw error;
+    }
   }
 
   async #nameTaken(): Promise<boolean> {

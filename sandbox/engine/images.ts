@@ -53,8 +53,9 @@ export class EngineImages implements ImageBuilder {
     else await pullImage(this.#engine, source.reference);
     const id = await this.#find(base);
     if (id !== null) return id;
+    // The log of an engine that ends in the middle of it ends as one that came to its end.
     throw new ClassifiedError(
-      'ImageMissing',
+      'PlatformUnavailable',
       `${base} was made without an error, and the engine does not hold it`,
     );
   }
@@ -63,7 +64,8 @@ export class EngineImages implements ImageBuilder {
     const { dockerfile, offline, timeoutMs } = source;
     const facts = await readContext(await source.context(), dockerfile);
     const context = sentContext(await source.context(), dockerfile, facts);
-    await build(this.#engine, { tag, context, dockerfile, offline, timeoutMs, bases: facts.bases });
+    const late = 'ImageMissing';
+    await build(this.#engine, { tag, context, dockerfile, offline, timeoutMs, bases: facts.bases, late });
   }
 
   async #append(
@@ -76,13 +78,14 @@ export class EngineImages implements ImageBuilder {
     tar.finalize();
     const context = Readable.from(tar, { objectMode: false });
     const request = { tag: reference, context, dockerfile: 'Dockerfile', bases: [base, toolbox] };
-    await build(this.#engine, { ...request, offline: false, timeoutMs: appendTimeoutMs });
+    const late = 'PlatformUnavailable';
+    await build(this.#engine, { ...request, offline: false, timeoutMs: appendTimeoutMs, late });
   }
 
   async #ensureToolbox(): Promise<string> {
     this.#toolbox ??= ensureToolbox(this.#engine).catch((error: unknown) => {
       this.#toolbox = null;
-      throw error;
+      throw notTheTask(error);
     });
     return this.#toolbox;
   }
@@ -95,6 +98,13 @@ export class EngineImages implements ImageBuilder {
       throw error;
     }
   }
+}
+
+/** A toolbox that cannot be made is for the operator to mend, and no task is rejected for it. */
+function notTheTask(error: unknown): unknown {
+  if (!(error instanceof ClassifiedError) || error.failureClass !== 'ImageMissing') return error;
+  const message = `the toolbox's image cannot be made: ${error.message}`;
+  return new ClassifiedError('ConfigInvalid', message, { cause: error });
 }
 
 const digestOf = (parts: readonly unknown[]): string =>

@@ -3,7 +3,8 @@ import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { ClassifiedError } from '../../domain/errors.ts';
 import type { Engine } from './engine.ts';
-import { engineCall, messageOf } from './engine-errors.ts';
+import { engineCall, engineError, isAnswer, messageOf } from './engine-errors.ts';
+import { saysEngineFailed } from './failure-words.ts';
 
 /**
  * A registry that is there and has no answer just now. Not among them: one that this machine cannot reach at all
@@ -19,9 +20,12 @@ const Progress = z.object({
   errorDetail: z.object({ message: z.string().optional() }).optional(),
 });
 
+/** What was asked for failed, and the engine lived to say so at the end of its log. */
+export class LoggedFailure extends Error {}
+
 /**
  * Reads the engine's log of a pull, build or import to its end, and gives its last status (an import's is the
- * image's id). Throws Error with the engine's words.
+ * image's id). Throws LoggedFailure with the engine's words, another Error where the log breaks off.
  */
 export async function followLog(
   answer: NodeJS.ReadableStream,
@@ -45,7 +49,7 @@ export async function followLog(
     if (status !== undefined) last = status;
     if (error !== undefined) failure = errorDetail?.message ?? error;
   }
-  if (failure !== null) throw new Error(failure);
+  if (failure !== null) throw new LoggedFailure(failure);
   return last;
 }
 
@@ -54,12 +58,16 @@ export const bringBase = (name: string): string =>
   `passband images base ${name}=DIR|TAR|debootstrap brings it from this machine`;
 
 export function pullFailure(name: string, message: string, cause: unknown): ClassifiedError {
+  if (saysEngineFailed(message)) {
+    const told = `container engine, pulling ${name}: ${message}`;
+    return new ClassifiedError('PlatformUnavailable', told, { cause });
+  }
   const failureClass = transient.test(message) ? 'ImagePullTransient' : 'ImageMissing';
   const text = `image ${name} is not here and could not be pulled: ${message}; ${bringBase(name)}`;
   return new ClassifiedError(failureClass, text, { cause });
 }
 
-/** Pulls an image. ClassifiedError `ImageMissing` or `ImagePullTransient`. */
+/** Pulls an image. ClassifiedError `ImageMissing`, `ImagePullTransient`, or `PlatformUnavailable`. */
 export async function pullImage(engine: Engine, reference: string, signal?: AbortSignal): Promise<void> {
   try {
     const answer: NodeJS.ReadableStream = await engine.docker.createImage({
@@ -71,6 +79,8 @@ export async function pullImage(engine: Engine, reference: string, signal?: Abor
     signal?.throwIfAborted();
     // An engine that does not answer is not a registry that does not.
     await engineCall('a sign of life', () => engine.docker.ping());
+    if (!(error instanceof LoggedFailure || isAnswer(error)))
+      throw engineError(`pulling ${reference}`, error);
     throw pullFailure(reference, messageOf(error), error);
   }
 }

@@ -38,7 +38,8 @@ export async function ensureToolbox(
   }
   const dockerfile = files.find(({ name }) => name === 'Dockerfile')?.content.toString('utf8') ?? '';
   const request = { tag, dockerfile: 'Dockerfile', bases: basesOf(dockerfile), offline: false, timeoutMs };
-  await build(engine, { ...request, context: contextOf(files) }, signal);
+  const late = 'PlatformUnavailable';
+  await build(engine, { ...request, context: contextOf(files), late }, signal);
   return tag;
 }
 

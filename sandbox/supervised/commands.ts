@@ -75,6 +75,21 @@ export async function startCommand(
   );
 }
 
+/** Kills a command's whole tree, children that left its session included. */
+export async function killCommand(sandbox: Supervised, id: string): Promise<void> {
+  try {
+    await recovering(
+      sandbox,
+      `killing command ${id}`,
+      (connection) => connection.exchange({ request: { op: 'kill', id }, response: EmptyResponse }),
+      ['not-found'],
+    );
+  } catch (error) {
+    // It was never started.
+    if (!(error instanceof SupervisorError && error.kind === 'not-found')) throw error;
+  }
+}
+
 function requestOf(
   { facts }: Supervised,
   command: Omit<Command, 'stdin' | 'timeoutMs'>,

@@ -19,7 +19,7 @@ import type {
   TerminalSession,
   Transfer,
 } from '../port.ts';
-import { runCommand, startCommand } from './commands.ts';
+import { killCommand, runCommand, startCommand } from './commands.ts';
 import { Connections } from './connections.ts';
 import { takeArtifacts, takeDelta } from './delta.ts';
 import type { SandboxFacts } from './facts.ts';
@@ -79,6 +79,10 @@ export class SupervisedSandbox implements Sandbox {
 
   start(command: Omit<Command, 'stdin' | 'timeoutMs'>): Promise<void> {
     return startCommand(this.#supervised, command);
+  }
+
+  kill(id: string): Promise<void> {
+    return killCommand(this.#supervised, id);
   }
 
   putFiles(tar: () => Readable, options: PutOptions): Promise<Transfer> {

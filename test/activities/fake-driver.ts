@@ -23,6 +23,8 @@ export interface Behaviour {
   readonly overLimit: boolean;
   /** What runs beside the tests does when it may go on. */
   readonly onResume: (sandbox: FakeSandbox) => void;
+  /** What ended with the command of this id does no more. */
+  readonly onKill: (id: string, sandbox: FakeSandbox) => void;
   /** Thrown by getFiles: our fetch of the reward is cut. */
   readonly getFails: Error | null;
 }
@@ -33,6 +35,7 @@ export const quiet: Behaviour = {
   network: 'denied',
   overLimit: false,
   onResume: () => undefined,
+  onKill: () => undefined,
   getFails: null,
 };
 
@@ -83,6 +86,10 @@ export class FakeSandbox implements Sandbox {
   }
   start(command: Pick<Command, 'id'>): Promise<void> {
     return this.#ask(`start ${command.id}`);
+  }
+  kill(id: string): Promise<void> {
+    this.#behaviour.onKill(id, this);
+    return this.#ask(`kill ${id}`);
   }
   async putFiles(tar: () => Readable, { dir }: { dir: string }) {
     await this.#ask(`put ${dir}`);

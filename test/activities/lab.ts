@@ -12,7 +12,7 @@ import { verify } from '../../activities/verify/verify.ts';
 import { createWorld, type Run, type World } from '../../activities/world.ts';
 import type { PristineFacts } from '../../domain/delta.ts';
 import { GateRecordSchema, type GateRecord } from '../../domain/gate.ts';
-import { gateKeyOf, planKey } from '../../domain/layout.ts';
+import { planKey, sweepGateKey } from '../../domain/layout.ts';
 import type { Ref } from '../../domain/refs.ts';
 import { PlanSchema, type Plan } from '../../domain/sweep.ts';
 import { defaultLimits, type Step, type Task } from '../../domain/task.ts';
@@ -107,7 +107,7 @@ export async function openLab({ task, plan: planFields, behaviourOf }: LabOption
   const store = openFilesystemStore(folder);
   const driver = fakeDriver(behaviourOf);
   const silent = { info: () => undefined, warn: () => undefined };
-  const world = createWorld({ store, driver, env: {}, log: silent, now: () => new Date() });
+  const world = createWorld({ store, driver, env: {}, log: silent, now: () => new Date(), concurrency: 4 });
   const files = ['tests/test.sh', 'solution/solve.sh'];
   const plan: Plan = {
     format: 'passband.plan',
@@ -149,7 +149,12 @@ export async function openLab({ task, plan: planFields, behaviourOf }: LabOption
     ...planFields,
   };
   const ref = await putJson(store, planKey('lab'), PlanSchema, plan);
-  const run: Run = { attempt: 1, signal: new AbortController().signal, heartbeat: () => undefined };
+  const run: Run = {
+    attempt: 1,
+    workflow: 'trial-lab-0',
+    signal: new AbortController().signal,
+    heartbeat: () => undefined,
+  };
   return {
     world,
     driver,
@@ -173,7 +178,7 @@ export async function openLab({ task, plan: planFields, behaviourOf }: LabOption
       return verify(world, { subject, step: 0 }, run);
     },
     putGate: async (fields) => {
-      await putJson(store, gateKeyOf(gateKey), GateRecordSchema, {
+      await putJson(store, sweepGateKey('lab', 'lab--task'), GateRecordSchema, {
         format: 'passband.gate',
         version: 1,
         key: gateKey,

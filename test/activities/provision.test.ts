@@ -79,6 +79,25 @@ describe('the network barrier', () => {
     expect(tries).toBe(2);
   });
 
+  it('a later try of the activity asks its healthcheck anew, under ids that were not used', async () => {
+    const ids: string[] = [];
+    const behaviour: Behaviour = {
+      ...quiet,
+      onRun: ({ id }) => {
+        ids.push(id);
+        return { exitCode: ids.length < 3 ? 1 : 0 };
+      },
+    };
+    await open(behaviour, { task: { healthcheck: { command: 'true', ...health } } });
+    const subject = lab.trial();
+    await provision(lab.world, { subject }, lab.run);
+    await expect(passBarrier(lab.world, { subject }, lab.run)).rejects.toThrow(
+      'the healthcheck exited with 1',
+    );
+    await passBarrier(lab.world, { subject }, { ...lab.run, attempt: 2 });
+    expect(new Set(ids).size).toBe(3);
+  });
+
   it("a healthcheck that never succeeds is the task's fault at the gate, and the machine's after it", async () => {
     const behaviour = { ...quiet, onRun: () => ({ exitCode: 1 }) };
     await open(behaviour, { task: { healthcheck: { command: 'false', ...health } } });

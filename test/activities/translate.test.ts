@@ -1,7 +1,7 @@
 // What a failed activity says to its workflow: the failure table, and nothing that the table does not say.
 import { describe, expect, it } from 'vitest';
 import { failureOf } from '../../activities/translate.ts';
-import { ClassifiedError, InputError } from '../../domain/errors.ts';
+import { ClassifiedError, InputError, ObjectError } from '../../domain/errors.ts';
 import { failureClasses, failureTable } from '../../domain/failures.ts';
 import { SandboxGone } from '../../sandbox/port.ts';
 
@@ -52,6 +52,12 @@ describe('failureOf', () => {
 
   it("bad input is the operator's to mend", () => {
     expect(failureOf(new InputError('no such scaffold'), first).type).toBe('ConfigInvalid');
+  });
+
+  it('a stored object that cannot be read is the failure of what stands on it, and stops nothing else', () => {
+    const failure = failureOf(new ObjectError('stored object verdict.json is not JSON'), first);
+    expect(failure.type).toBe('Unexpected');
+    expect(failure.message).toBe('stored object verdict.json is not JSON');
   });
 
   it('C81: bounds what goes into a history', () => {

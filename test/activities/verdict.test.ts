@@ -1,11 +1,13 @@
 // Verdicts and failure records: once, from the phases' records, and known to whoever begins anew.
 import { afterEach, describe, expect, it } from 'vitest';
 import { cleanUp } from '../../activities/clean-up.ts';
-import { readDone, readTrial } from '../../activities/trial-state.ts';
+import { classOf } from '../../activities/translate.ts';
+import { readDone, readPlan, readTrial } from '../../activities/trial-state.ts';
 import { recordFailure, recordVerdict } from '../../activities/verdict.ts';
-import { failureKey, verdictKey, type TrialPath } from '../../domain/layout.ts';
+import { failureKey, interruptionKey, settingsKey, verdictKey, type TrialPath } from '../../domain/layout.ts';
+import { InterruptionSchema } from '../../domain/sweep.ts';
 import { FailureRecordSchema, VerdictSchema } from '../../domain/verdict.ts';
-import { readJson } from '../../store/objects.ts';
+import { putJson, readJson } from '../../store/objects.ts';
 import { quiet, type Behaviour } from './fake-driver.ts';
 import { openLab, stepOf, type Lab } from './lab.ts';
 
@@ -95,6 +97,30 @@ describe('a generation that came to nothing', () => {
     expect(await lab.world.store.get(verdictKey(trial))).toBeNull();
   });
 
+  it('says that it was interrupted where a command of ours removed its sandbox, and nothing else did', async () => {
+    await open();
+    const loss = { subject: lab.trial(), ...failed };
+    const at = async (when: number): Promise<void> => {
+      await putJson(lab.world.store, interruptionKey('lab'), InterruptionSchema, {
+        format: 'passband.interruption',
+        version: 1,
+        at: new Date(when).toISOString(),
+      });
+    };
+    await at(Date.now());
+    expect(await recordFailure(lab.world, { ...loss, subject: lab.trial(7) })).toEqual({
+      interrupted: false,
+    });
+    await at(Date.now() - 60_000);
+    await lab.grade(lab.trial());
+    expect(await recordFailure(lab.world, loss)).toEqual({ interrupted: false });
+    await at(Date.now());
+    expect(await recordFailure(lab.world, loss)).toEqual({ interrupted: true });
+    expect(await recordFailure(lab.world, { ...loss, failureClass: 'VerifierBroken' })).toEqual({
+      interrupted: false,
+    });
+  });
+
   it('is never gone on with: the next one begins after whatever left anything', async () => {
     await open();
     expect((await readTrial(lab.world, { subject: lab.trial() })).generation).toBe(1);
@@ -127,5 +153,22 @@ describe('a sweep that is started again', () => {
       results: { passed: 1 },
     });
     expect((await readTrial(lab.world, { subject: lab.trial() })).done).toMatchObject({ result: 'passed' });
+  });
+
+  it('goes on beside a verdict that cannot be read, which is its own trial’s failure', async () => {
+    await open();
+    await lab.world.store.put(verdictKey(trial), Buffer.from('{ cut'));
+    await lab.world.store.put(verdictKey({ ...trial, attempt: 2 }), Buffer.from('{"format":"other"}'));
+    const all = { sweep: 'lab', plan: lab.plan, first: 0, count: 4 };
+    expect((await readDone(lab.world, all)).runs).toEqual([]);
+    const reading = readTrial(lab.world, { subject: lab.trial() });
+    await expect(reading).rejects.toSatisfy((error) => classOf(error) === 'Unexpected');
+  });
+
+  it('stops where its own settings cannot be read', async () => {
+    await open();
+    await lab.world.store.put(settingsKey('lab'), Buffer.from('{ cut'));
+    const reading = readPlan(lab.world, { sweep: 'lab', plan: lab.plan });
+    await expect(reading).rejects.toSatisfy((error) => classOf(error) === 'ConfigInvalid');
   });
 });

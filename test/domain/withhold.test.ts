@@ -107,6 +107,8 @@ describe('what could act on the verifier by itself is withheld, each path under 
     ['/srv/team.git/hooks/update', {}, 'git-config'],
     ['/root/.gitconfig', {}, 'git-config'],
     ['/etc/gitconfig', {}, 'git-config'],
+    ['/srv/repo/hooks/post-receive', {}, 'git-config'],
+    ['/usr/share/git-core/templates/hooks/post-checkout', {}, 'git-config'],
     ['/opt/passband/bin/supervisor', changed, 'own-path'],
     ['/opt', link('/tmp/opt'), 'own-path'],
     ['/tests/test.sh', {}, 'own-path'],
@@ -119,6 +121,83 @@ describe('what could act on the verifier by itself is withheld, each path under 
     const { laid, withheld } = judged([entry(path, fields)]);
     expect(withheld).toEqual([{ path, rule }]);
     expect(laid).toEqual([]);
+  });
+
+  it.each<[string, Partial<DeltaEntry>]>([
+    ['/work/node_modules/jest/index.js', changed],
+    ['/work/web/node_modules/.bin/tsc', { ...changed, ...link('../typescript/bin/tsc') }],
+    ['/srv/node_modules/chai/package.json', deleted],
+    ['/work/node_modules', { ...changed, ...link('/tmp/node_modules') }],
+    ['/work/.bin/run', changed],
+    ['/usr/share/nodejs/ajv/index.js', changed],
+    ['/usr/local/bundle/gems/rspec-core-3.13/lib/rspec.rb', changed],
+    ['/var/lib/gems/3.1.0/gems/minitest/lib/minitest.rb', changed],
+    ['/work/vendor/bundle/ruby/3.1.0/gems/rake/lib/rake.rb', changed],
+    ['/root/.gem/ruby/3.1.0/x.rb', changed],
+    ['/usr/local/go/src/testing/testing.go', changed],
+    ['/usr/lib/go-1.22/src/testing/testing.go', changed],
+    ['/go/pkg/mod/github.com/stretchr/testify/assert/assertions.go', changed],
+    ['/usr/local/cargo/registry/src/index/serde/src/lib.rs', changed],
+    ['/usr/local/rustup/toolchains/stable/lib/librustc.so', changed],
+    ['/root/.cargo/registry/src/index/serde/src/lib.rs', changed],
+    ['/root/.rustup/settings.toml', changed],
+    ['/usr/share/maven/lib/maven-core.jar', changed],
+    ['/opt/gradle-8.5/lib/gradle-core.jar', changed],
+    ['/root/.m2/repository/junit/junit/4.13/junit-4.13.jar', changed],
+    ['/root/.gradle/caches/modules-2/junit.jar', changed],
+    ['/usr/share/java/junit4.jar', changed],
+    ['/usr/share/perl5/Test/More.pm', changed],
+    ['/home/dev/perl5/lib/perl5/Test/More.pm', changed],
+    ['/opt/conda/etc/conda/activate.d/x.sh', changed],
+    ['/home/dev/miniconda3/etc/profile.d/conda.sh', changed],
+    ['/work/.venv/bin/activate', changed],
+    ['/work/.venv/bin/flake8', changed],
+    ['/work/venv/bin/pip3', deleted],
+    ['/work/tools/bin/activate', changed],
+  ])('%s: what a tool chain or a package manager installed in the image', (path, fields) => {
+    expect(judged([entry(path, fields)]).withheld).toEqual([{ path, rule: 'replaced-program' }]);
+    // A path that the solution changes is the task.
+    expect(judged([entry(path, fields)], { solutionPaths: [path] }).withheld).toEqual([]);
+  });
+
+  it.each([
+    '/root/.sqliterc',
+    '/root/.psqlrc',
+    '/root/.npmrc',
+    '/home/dev/.yarnrc.yml',
+    '/root/.pip/pip.conf',
+    '/root/.config/pip/pip.conf',
+    '/root/.pydistutils.cfg',
+    '/root/.gdbinit',
+    '/root/.irbrc',
+    '/root/.Rprofile',
+    '/root/.cargo/config.toml',
+    '/root/.m2/settings.xml',
+    '/root/.gradle/init.d/x.gradle',
+    '/root/.config/go/env',
+    '/tmp/home/.npmrc',
+    '/etc/psqlrc',
+    '/etc/npmrc',
+  ])('%s: what a tool of a verifier reads when it starts', (path) => {
+    expect(judged([entry(path)]).withheld).toEqual([{ path, rule: 'shell-startup' }]);
+    expect(judged([entry(path)], { solutionPaths: [path] }).withheld).toEqual([]);
+  });
+
+  it.each([
+    '/tmp/home/.local/bin/python3',
+    '/tmp/home/.local/lib/python3.11/site-packages/pytest/__init__.py',
+    '/tmp/home/.local/lib/python3.11/site-packages/yaml.py',
+  ])('%s: what stands before the image in a home that the delta itself made', (path) => {
+    expect(judged([entry(path)]).withheld).toEqual([{ path, rule: 'shadowing' }]);
+  });
+
+  it.each([
+    ['hooks/post-receive', 'config'],
+    ['config', 'objects/ab/cdef', 'refs/heads/main'],
+  ])('withholds the %s of a repository of the image that the delta gives away', (path, ...others) => {
+    const delta = [path, ...others].map((name) => entry(`/work/repo/${name}`, changed));
+    const { withheld } = judged(delta);
+    expect(withheld[0]).toEqual({ path: `/work/repo/${path}`, rule: 'git-config' });
   });
 
   it('withholds the hooks and the config of a bare repository under any name', () => {
@@ -140,7 +219,14 @@ describe('what could act on the verifier by itself is withheld, each path under 
     const { laid, withheld, restored } = judged([entry('/work/helper', { mode: 0o4755 })]);
     expect(laid.map(({ mode }) => mode)).toEqual([0o755]);
     expect(withheld).toEqual([{ path: '/work/helper', rule: 'special-bits' }]);
-    expect(restored).toBeNull();
+    // A second verification sees it with the bit.
+    expect(restored?.map(({ mode }) => mode)).toEqual([0o4755]);
+  });
+
+  it('lays a setuid file as it is where the solution makes that very one', () => {
+    const helper = entry('/work/helper', { mode: 0o4755 });
+    const { laid, withheld, restored } = judged([helper], { solutionPaths: ['/work/helper'] });
+    expect([laid, withheld, restored]).toEqual([[helper], [], null]);
   });
 });
 
@@ -162,6 +248,21 @@ describe("what is the agent's work goes in", () => {
     ['/work/bin/tool', changed],
     ['/work/__pycache__/solution.cpython-311.pyc', {}],
     ['/work/old.txt', deleted],
+    ['/work/node_modules/left-pad/index.js', {}],
+    ['/work/src/index.js', changed],
+    ['/work/package.json', changed],
+    ['/work/.npmrc', changed],
+    ['/work/go/main.go', changed],
+    ['/work/gems/list.txt', changed],
+    ['/work/conda/meta.yaml', changed],
+    ['/work/pkg/mod/mod.go', changed],
+    ['/work/src/hooks/useState.ts', changed],
+    ['/work/src/config', changed],
+    ['/work/hooks/pre-commit', changed],
+    ['/usr/share/doc/note.txt', changed],
+    ['/tmp/home/.local/bin/report', {}],
+    ['/tmp/home/.local/lib/python3.11/site-packages/newpkg.py', {}],
+    ['/root/.config/app/settings.toml', {}],
     ['/usr/bin', { ...changed, kind: 'directory', mode: 0o755 }],
     ['/usr/local/sbin', { kind: 'directory', mode: 0o755 }],
     ['/work/shared', { kind: 'directory', mode: 0o2775 }],
@@ -267,16 +368,16 @@ describe('over any delta', () => {
     );
   });
 
-  it('never lays a path of ours, a device, or a file with setuid or setgid', () => {
+  it('never lays a path of ours, a device, or a file with setuid or setgid that is not the solution’s', () => {
     fc.assert(
-      fc.property(anyDelta, (entries) => {
-        const { laid } = judged(entries, { solutionPaths: entries.map(({ path }) => path) });
+      fc.property(anyDelta, fc.array(fc.nat(19)), (entries, picks) => {
+        const solutionPaths = picks.flatMap((at) => entries[at]?.path ?? []);
+        const { laid } = judged(entries, { solutionPaths });
         for (const one of laid) {
           expect(one.path).not.toMatch(/^\/(tests|logs)(\/|$)/);
           expect(one.kind === 'other' && one.change !== 'deleted').toBe(false);
-          expect(one.kind === 'directory' || one.change === 'deleted' || (one.mode & 0o6000) === 0).toBe(
-            true,
-          );
+          const free = one.kind === 'directory' || solutionPaths.includes(one.path);
+          expect(free || one.change === 'deleted' || (one.mode & 0o6000) === 0).toBe(true);
         }
       }),
     );

@@ -1,9 +1,8 @@
 // The demo as its reader runs it, once, and everything that may be asked of the sweep that it leaves.
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { readdir } from 'node:fs/promises';
 import { rateOf } from '../../instruments/known-rate/intent.ts';
 import {
   exampleTasks,

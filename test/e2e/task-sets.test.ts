@@ -1,11 +1,10 @@
 // Task sets as they come: good tasks beside broken ones, graded by the whole product. No denominator shrinks in silence.
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { planKey } from '../../domain/layout.ts';
 import { PlanSchema } from '../../domain/sweep.ts';
-import { readFile } from 'node:fs/promises';
 import { ensureBase } from '../support/base-image.ts';
 import { expectCode, expectRefusal, openScene, until, type Scene } from '../support/passband.ts';
 import { serveSolutions } from '../support/scripted-agents.ts';
@@ -100,6 +99,13 @@ test('C04 C09 C10 C56: good tasks are graded, and each that is not is listed wit
   expect((await verdictsOf(scene.store, 'mixed')).map(({ trial }) => trial.task)).toEqual([
     ...['good', 'good', 'mute', 'mute'],
   ]);
+
+  // The funnel of the same set, from the gates that the sweep has left.
+  const audit = await scene.run(['audit', tasks, '--json']);
+  expectCode(audit, 3);
+  expect(JSON.parse(audit.stdout)).toMatchObject({
+    ...{ read: 7, built: 6, oraclePasses: 3, nopFails: 2, kept: 2, unformed: [] },
+  });
 });
 
 test('C09: a task without a solution runs with --unaudited, and its verdicts say so', async () => {

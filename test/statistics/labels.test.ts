@@ -8,9 +8,9 @@ const digest = (letter: string): string => letter.repeat(64);
 const plan: LabelPlan = {
   sweep: 'first',
   tasks: [
-    { id: 'org/b', digest: digest('b'), gateKey: digest('1') },
-    { id: 'org/a', digest: digest('a'), gateKey: digest('2') },
-    { id: 'org/rejected', digest: digest('c'), gateKey: digest('3') },
+    { id: 'org/b', digest: digest('b') },
+    { id: 'org/a', digest: digest('a') },
+    { id: 'org/rejected', digest: digest('c') },
   ],
   models: [
     { name: 'small', revision: 'r1', digest: digest('d'), attempts: 8 },
@@ -19,8 +19,8 @@ const plan: LabelPlan = {
   scaffolds: [{ name: 'terminus-2', digest: digest('f') }],
 };
 const gates = new Map([
-  [digest('2'), { outcome: 'kept', oracleVerified: true } as const],
-  [digest('3'), { outcome: 'rejected', oracleVerified: false } as const],
+  ['org/a', { outcome: 'kept', oracleVerified: true } as const],
+  ['org/rejected', { outcome: 'rejected', oracleVerified: false } as const],
 ]);
 
 type Row = Pick<VerdictRow, 'trial' | 'result'>;

@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GateRecordSchema } from '../../domain/gate.ts';
-import { gateKeyOf, planKey, verdictKey } from '../../domain/layout.ts';
-import { PlanSchema } from '../../domain/sweep.ts';
+import { planKey, refusalKey, sweepGateKey, verdictKey } from '../../domain/layout.ts';
+import { PlanSchema, type TrialInPlan } from '../../domain/sweep.ts';
 import { VerdictSchema, type Verdict } from '../../domain/verdict.ts';
 import { openFilesystemStore } from '../../store/filesystem.ts';
 import { putJson } from '../../store/objects.ts';
 import type { Store } from '../../store/port.ts';
 import {
+  hasRefusals,
   listSweeps,
   readGates,
   readPlan,
   readVerdicts,
   trialsOf,
-  type TrialInPlan,
 } from '../../store/verdicts.ts';
 import { collect } from '../support/collect.ts';
 import { gateOf, planOf, verdictOf } from '../support/sweep-data.ts';
@@ -58,14 +58,32 @@ describe('sweeps', () => {
     });
   });
 
-  it('give their gate records by key, without those that are still to come', async () => {
+  it('give their gate records by task, or their refusals, without those that are still to come', async () => {
     const [one, two] = plan.tasks.map((task) => gateOf(task));
     if (one === undefined || two === undefined) throw new Error('no tasks');
-    await putJson(store, gateKeyOf(one.key), GateRecordSchema, one);
-    await putJson(store, gateKeyOf(two.key), GateRecordSchema, two);
+    const refused = { ...two, outcome: 'rejected' as const, reason: 'build-fails' as const };
+    await putJson(store, sweepGateKey('first', 'org--task-0000'), GateRecordSchema, one);
+    await putJson(store, refusalKey('first', 'org--task-0000'), GateRecordSchema, {
+      ...refused,
+      task: one.task,
+    });
+    expect(await hasRefusals(store, 'first')).toBe(false);
+    await putJson(store, refusalKey('first', 'org--task-0001'), GateRecordSchema, refused);
+    expect(await hasRefusals(store, 'first')).toBe(true);
     expect(await readGates(store, plan, GateRecordSchema)).toEqual(
-      new Map([one, two].map((gate) => [gate.key, gate])),
+      new Map([one, refused].map((gate) => [gate.task, gate])),
     );
+  });
+
+  it('C09: give the gate that the sweep itself stands on, whatever another sweep of the task found', async () => {
+    const [gate] = plan.tasks.map((task) => gateOf(task));
+    if (gate === undefined) throw new Error('no tasks');
+    const other = { ...gate, outcome: 'rejected' as const, reason: 'no-oracle' as const };
+    await putJson(store, sweepGateKey('first', 'org--task-0000'), GateRecordSchema, gate);
+    await putJson(store, sweepGateKey('second', 'org--task-0000'), GateRecordSchema, other);
+    expect((await readGates(store, plan, GateRecordSchema)).get(gate.task)?.outcome).toBe('kept');
+    const second = await readGates(store, { ...plan, sweep: 'second' }, GateRecordSchema);
+    expect(second.get(gate.task)?.outcome).toBe('rejected');
   });
 });
 

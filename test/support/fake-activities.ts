@@ -74,7 +74,7 @@ export function fakeWorld(
     takeDelta: () => Promise.resolve({ ending: null, finalState: true }),
     verify: () => Promise.resolve({ result: 'passed', reward: 1, goOn: true }),
     recordVerdict: () => Promise.resolve(passedOutcome),
-    recordFailure: () => Promise.resolve(),
+    recordFailure: () => Promise.resolve({ interrupted: false }),
     cleanUp: () => Promise.resolve(),
     concludeGate: () => Promise.resolve({ outcome: 'kept', reason: null }),
   };

@@ -3,10 +3,9 @@ import { createHash } from 'node:crypto';
 import type { GateRecord } from '../../domain/gate.ts';
 import type { Result } from '../../domain/failures.ts';
 import type { Ref } from '../../domain/refs.ts';
-import type { Plan, PlannedTask } from '../../domain/sweep.ts';
+import type { Plan, PlannedTask, TrialInPlan } from '../../domain/sweep.ts';
 import type { Limits, Task } from '../../domain/task.ts';
 import type { SandboxRecord, Verdict } from '../../domain/verdict.ts';
-import type { TrialInPlan } from '../../store/verdicts.ts';
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 const refOf = (text: string): Ref => ({

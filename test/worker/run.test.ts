@@ -29,7 +29,7 @@ const driver: SandboxDriver = {
   create: refused,
   open: refused,
   destroy: refused,
-  list: refused,
+  list: () => Promise.resolve([]),
   check: () => Promise.resolve({ version: '1', endpoint: '/run/test.sock' }),
   close: () => Promise.resolve(),
 };

@@ -105,6 +105,17 @@ describe('gate', () => {
     });
   });
 
+  test('interrupted six times, it is begun anew each time at once, and formed', async () => {
+    const provision: Activities['provision'] = ({ subject }) => {
+      if (isAgent(subject, 'oracle') && subject.generation <= 6) throw failureOf('SandboxLost');
+      return provisioned;
+    };
+    const recordFailure: Activities['recordFailure'] = () => Promise.resolve({ interrupted: true });
+    const world = fakeWorld(shape, { provision, recordFailure });
+    expect(await run(world)).toEqual(kept);
+    expect(world.count('recordFailure')).toBe(6);
+  });
+
   test('a side that the task itself breaks is concluded from, without a generation', async () => {
     const passBarrier: Activities['passBarrier'] = ({ subject }) => {
       if (isAgent(subject, 'oracle')) throw failureOf('TaskInvalid', 'its healthcheck fails');

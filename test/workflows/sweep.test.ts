@@ -1,12 +1,20 @@
 // The sweep: order, window, gates, counts, stops, resumes, cancellation; with trials that end as told.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Activities, Subject } from '../../activities/types.ts';
 import { failureClasses, failureTable } from '../../domain/failures.ts';
 import { trialAt } from '../../domain/order.ts';
 import { maxGenerations } from '../../workflows/generations.ts';
-import { progressQuery, stopSignal, trialWorkflowId, type SweepInput } from '../../workflows/messages.ts';
+import {
+  progressQuery,
+  stopSignal,
+  trialEndedSignal,
+  trialWorkflowId,
+  type SweepInput,
+} from '../../workflows/messages.ts';
 import type { SweepProgress } from '../../workflows/reports.ts';
 import { sweep } from '../../workflows/sweep.ts';
+import { trial } from '../../workflows/trial.ts';
 import { failureOf, fakeWorld, passedOutcome, planRef, type FakeWorld } from '../support/fake-activities.ts';
 import { heldEpisodes } from '../support/held-episodes.ts';
 import { startTestTemporal, type Scene, type TestTemporal } from '../support/temporal-environment.ts';
@@ -44,6 +52,10 @@ const secondsOf = (duration: { seconds?: unknown } | null | undefined): number =
 
 async function progressOf(scene: Scene, name: string): Promise<SweepProgress | null> {
   return await scene.environment.client.workflow.getHandle(`sweep-${name}`).query(progressQuery);
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(20);
 }
 
 describe('sweep', () => {
@@ -128,6 +140,46 @@ describe('sweep', () => {
     });
     expect(world.count('recordFailure')).toBe(6 * maxGenerations);
     expect(world.count('recordVerdict')).toBe(1);
+  });
+
+  test('a trial that six commands interrupted is begun anew each time, and counted', async () => {
+    const provision: Activities['provision'] = ({ subject }) => {
+      if (subject.kind === 'trial' && subject.generation <= 6) throw failureOf('SandboxLost', 'removed');
+      return Promise.resolve(provisioned);
+    };
+    const recordFailure: Activities['recordFailure'] = () => Promise.resolve({ interrupted: true });
+    const world = fakeWorld({ tasks: 1, attempts: [1], scaffolds: 1 }, { provision, recordFailure });
+    expect(await run('c80', world)).toMatchObject({
+      counted: 1,
+      failures: {},
+      lostGenerations: { SandboxLost: 6 },
+    });
+  });
+
+  test('a generation that meets its predecessor closing begins when that has closed, not after a silence', async () => {
+    const held = heldEpisodes();
+    const world = fakeWorld({ tasks: 1, attempts: [1], scaffolds: 1 }, { runEpisode: held.runEpisode });
+    await temporal.play(world.activities, async (scene) => {
+      const id = trialWorkflowId('closing', 0);
+      const predecessor = await scene.start(trial, id, [{ sweep: 'closing', plan: planRef, index: 0 }]);
+      await held.untilHeld(1);
+      const before = await temporal.environment.currentTimeMs();
+      const handle = await scene.start(sweep, 'sweep-closing', [inputOf('closing')]);
+      await until(async () => (await progressOf(scene, 'closing'))?.inFlight === 1);
+      const failure = 'SandboxLost';
+      await handle.signal(trialEndedSignal, {
+        index: 0,
+        outcome: { counts: false, ending: null, result: null, failure, generations: 1 },
+        message: null,
+        interrupted: true,
+      });
+      await until(async () => (await progressOf(scene, 'closing'))?.lostGenerations[failure] === 1);
+      await until(async () => (await progressOf(scene, 'closing'))?.inFlight === 1);
+      held.open();
+      await predecessor.result();
+      expect(await handle.result()).toMatchObject({ counted: 1 });
+      expect((await temporal.environment.currentTimeMs()) - before).toBeLessThan(5 * 60_000);
+    });
   });
 
   test('C31: of 100 trials, 30 timeouts that count and 2 infrastructure failures leave 98 counted', async () => {

@@ -74,22 +74,39 @@ func readAccountFile(path string) ([]byte, error) {
 	return append([]byte(nil), text[:n]...), err
 }
 
-func readAccounts() ([]account, error) {
-	text, err := readAccountFile("/etc/passwd")
-	return parsePasswd(text), err
+// accountBook is /etc/passwd and /etc/group as they were at one moment.
+type accountBook struct {
+	accounts []account
+	groups   []group
 }
 
-func readGroups() ([]group, error) {
-	text, err := readAccountFile("/etc/group")
-	return parseGroup(text), err
+func readAccountBook() (accountBook, error) {
+	passwd, err := readAccountFile("/etc/passwd")
+	if err != nil {
+		return accountBook{}, err
+	}
+	groups, err := readAccountFile("/etc/group")
+	return accountBook{parsePasswd(passwd), parseGroup(groups)}, err
+}
+
+// accountsFor gives the book that a process's user is looked up in: for a clean environment the image's own, as it was
+// when PID 1 started, so that no /etc/passwd laid since says where a verifier's home is. A name that the image does not
+// have is looked up as things stand: the task's own set-up may have made that user.
+func (o origin) accountsFor(word string, clean bool) (accountBook, error) {
+	if clean {
+		if _, err := o.accounts.lookUpUser(word, o.user); err == nil {
+			return o.accounts, nil
+		}
+	}
+	return readAccountBook()
 }
 
 // lookUpUser resolves `name`, `uid`, `name:group` or `uid:gid`; an empty word is `fallback`. A uid that
 // /etc/passwd does not have is taken as it is, with the home `/` and the group 0, as engines do.
-func lookUpUser(word string, fallback account) (account, error) {
+func (b accountBook) lookUpUser(word string, fallback account) (account, error) {
 	if word == "" {
 		word = strconv.FormatUint(uint64(fallback.Uid), 10)
-		if known, err := lookUpUser(word, fallback); err != nil || known.Name != "" {
+		if known, err := b.lookUpUser(word, fallback); err != nil || known.Name != "" {
 			return known, err
 		}
 		return fallback, nil
@@ -98,18 +115,16 @@ func lookUpUser(word string, fallback account) (account, error) {
 	if at := strings.IndexByte(word, ':'); at >= 0 {
 		name, groupName = word[:at], word[at+1:]
 	}
-	accounts, err := readAccounts()
-	if err != nil {
-		return account{}, err
-	}
-	found, ok := findAccount(accounts, name)
+	found, ok := findAccount(b.accounts, name)
 	if !ok {
 		return account{}, failure{"not-found", fmt.Sprintf("no user %q in /etc/passwd", name)}
 	}
 	if groupName != "" {
-		if found.Gid, err = lookUpGroup(groupName); err != nil {
+		gid, err := b.lookUpGroup(groupName)
+		if err != nil {
 			return account{}, err
 		}
+		found.Gid = gid
 	}
 	return found, nil
 }
@@ -132,12 +147,8 @@ func findAccount(accounts []account, name string) (account, bool) {
 	return account{Uid: uint32(uid), Home: "/"}, true
 }
 
-func lookUpGroup(name string) (uint32, error) {
-	groups, err := readGroups()
-	if err != nil {
-		return 0, err
-	}
-	for _, one := range groups {
+func (b accountBook) lookUpGroup(name string) (uint32, error) {
+	for _, one := range b.groups {
 		if one.name == name {
 			return one.gid, nil
 		}
@@ -150,20 +161,16 @@ func lookUpGroup(name string) (uint32, error) {
 }
 
 // groupsOf gives the user's own group and all that name it as a member.
-func groupsOf(user account) ([]uint32, error) {
-	groups, err := readGroups()
-	if err != nil {
-		return nil, err
-	}
+func (b accountBook) groupsOf(user account) []uint32 {
 	ids := []uint32{user.Gid}
-	for _, one := range groups {
+	for _, one := range b.groups {
 		for _, member := range one.members {
 			if member == user.Name && user.Name != "" && one.gid != user.Gid {
 				ids = append(ids, one.gid)
 			}
 		}
 	}
-	return ids, nil
+	return ids
 }
 
 // withheldFromClean tells whether a clean environment must not have this variable of the image.
@@ -173,14 +180,14 @@ func withheldFromClean(name string) bool {
 
 // environmentOf lays the user's own variables and `added` over PID 1's. A HOME that is not root's is the image's own
 // word, which engines keep for every user.
-func environmentOf(base environment, user account, added environment, clean bool) environment {
+func (o origin) environmentOf(user account, added environment, clean bool) environment {
 	env := environment{}
-	for name, value := range base {
+	for name, value := range o.env {
 		if !clean || !withheldFromClean(name) {
 			env[name] = value
 		}
 	}
-	if home := env["HOME"]; home == "" || home == "/" || home == rootHome() {
+	if home := env["HOME"]; home == "" || home == "/" || home == o.accounts.rootHome() {
 		env["HOME"] = user.Home
 	}
 	if env["HOME"] == "" {
@@ -196,8 +203,8 @@ func environmentOf(base environment, user account, added environment, clean bool
 }
 
 // rootHome is where an engine's HOME for root points, by which it started PID 1.
-func rootHome() string {
-	root, err := lookUpUser("0", account{})
+func (b accountBook) rootHome() string {
+	root, err := b.lookUpUser("0", account{})
 	if err != nil {
 		return ""
 	}

@@ -39,17 +39,48 @@ func TestGroupsAreReadWithTheirMembers(t *testing.T) {
 
 func TestACleanEnvironmentHasNothingThatActsOnItsPrograms(t *testing.T) {
 	base := environment{"LD_PRELOAD": "x", "PYTHONPATH": "x", "BASH_ENV": "x", "ENV": "x", "PATH": "/bin", "HOME": "/image"}
+	from := origin{env: base}
 	user := account{Name: "app", Home: "/home/app"}
 	want := environment{"PATH": "/bin", "HOME": "/image", "USER": "app", "LD_ADDED": "y"}
-	if got := environmentOf(base, user, environment{"LD_ADDED": "y"}, true); !reflect.DeepEqual(got, want) {
+	if got := from.environmentOf(user, environment{"LD_ADDED": "y"}, true); !reflect.DeepEqual(got, want) {
 		t.Errorf("clean: %v", got)
 	}
-	if got := environmentOf(base, user, nil, false); got["LD_PRELOAD"] != "x" || len(got) != len(base)+1 {
+	if got := from.environmentOf(user, nil, false); got["LD_PRELOAD"] != "x" || len(got) != len(base)+1 {
 		t.Errorf("whole: %v", got)
 	}
 	delete(base, "HOME")
-	if got := environmentOf(base, user, nil, true)["HOME"]; got != "/home/app" {
+	if got := from.environmentOf(user, nil, true)["HOME"]; got != "/home/app" {
 		t.Errorf("HOME is %s", got)
+	}
+}
+
+func TestACleanEnvironmentKnowsTheUsersThatTheImageHas(t *testing.T) {
+	laid, err := readAccountBook()
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := accountBook{
+		accounts: []account{{Name: "root", Home: "/image/root"}, {Name: "app", Home: "/image/app", Uid: 1000, Gid: 7}},
+		groups:   []group{{"extra", 8, []string{"app"}}},
+	}
+	from := origin{accounts: image, user: image.accounts[1], env: environment{"HOME": "/image/root"}}
+	for _, word := range []string{"app", "1000", "", "app:extra"} {
+		book, err := from.accountsFor(word, true)
+		if err != nil || !reflect.DeepEqual(book, image) {
+			t.Fatalf("%q: %+v, %v", word, book, err)
+		}
+		user, err := book.lookUpUser(word, from.user)
+		if err != nil || user.Home != "/image/app" || from.environmentOf(user, nil, true)["HOME"] != "/image/app" {
+			t.Errorf("%q: %+v, %v", word, user, err)
+		}
+	}
+	if got := image.groupsOf(image.accounts[1]); !reflect.DeepEqual(got, []uint32{7, 8}) {
+		t.Errorf("groups: %v", got)
+	}
+	for word, clean := range map[string]bool{"app": false, "made-by-set-up": true} {
+		if book, err := from.accountsFor(word, clean); err != nil || !reflect.DeepEqual(book, laid) {
+			t.Errorf("%q, clean %v: not as things stand, %v", word, clean, err)
+		}
 	}
 }
 

@@ -17,11 +17,13 @@ const exitConfig = 78
 
 // origin is what PID 1 was started with.
 type origin struct {
-	env    environment
-	user   account
-	cwd    string
-	bootID string
-	start  time.Time
+	env  environment
+	user account
+	// accounts are the image's own: nothing has run and nothing was laid yet.
+	accounts accountBook
+	cwd      string
+	bootID   string
+	start    time.Time
 }
 
 func runInit(arguments []string) int {
@@ -71,7 +73,11 @@ func readOrigin(workdir, userName string) (origin, error) {
 	if err != nil {
 		return origin{}, err
 	}
-	user, err := lookUpUser(userName, account{Name: "root"})
+	accounts, err := readAccountBook()
+	if err != nil {
+		return origin{}, err
+	}
+	user, err := accounts.lookUpUser(userName, account{Name: "root"})
 	if err != nil {
 		return origin{}, err
 	}
@@ -80,7 +86,7 @@ func readOrigin(workdir, userName string) (origin, error) {
 		return origin{}, err
 	}
 	return origin{
-		env: parseEnvironment(os.Environ()), user: user, cwd: cwd,
+		env: parseEnvironment(os.Environ()), user: user, accounts: accounts, cwd: cwd,
 		bootID: hex.EncodeToString(random), start: time.Now(),
 	}, nil
 }

@@ -153,12 +153,36 @@ func (one *job) limitTime(limit time.Duration) {
 	}()
 }
 
-// kill ends the job's tree; the pid of a shim that is gone may be somebody else's.
+// kill ends the job's tree, also where its main process is only about to start, and where everything was frozen (the
+// shim must go on to tell of the end). The pid of a shim that is gone may be somebody else's.
 func (one *job) kill() error {
+	for {
+		select {
+		case <-one.gone:
+			return nil
+		default:
+		}
+		ended := one.hasEnded()
+		if err := sendAll([]int{one.shim}, syscall.SIGCONT); err != nil {
+			return err
+		}
+		if err := killTree(one.shim); err != nil || ended {
+			return err
+		}
+		select {
+		case <-one.done:
+		case <-one.gone:
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// hasEnded tells whether the main process has: no process of the job starts by itself after that.
+func (one *job) hasEnded() bool {
 	select {
-	case <-one.gone:
-		return nil
+	case <-one.done:
+		return true
 	default:
-		return killTree(one.shim)
+		return false
 	}
 }

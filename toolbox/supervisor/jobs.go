@@ -186,11 +186,11 @@ func (s *supervisor) planJob(request runRequest) (shimJob, int, error) {
 	if limit < 0 || limit > maxOutputBytes {
 		return none, 0, badRequest("run: outputLimitBytes is 0 to %d", maxOutputBytes)
 	}
-	user, err := lookUpUser(string(request.User), s.from.user)
+	book, err := s.from.accountsFor(string(request.User), request.CleanEnv)
 	if err != nil {
 		return none, 0, err
 	}
-	groups, err := groupsOf(user)
+	user, err := book.lookUpUser(string(request.User), s.from.user)
 	if err != nil {
 		return none, 0, err
 	}
@@ -203,8 +203,8 @@ func (s *supervisor) planJob(request runRequest) (shimJob, int, error) {
 		score = *request.OomScoreAdj
 	}
 	return shimJob{
-		Argv: request.Argv, Env: environmentOf(s.from.env, user, request.Env, request.CleanEnv).list(),
-		Dir: dir, Uid: user.Uid, Gid: user.Gid, Groups: groups, OomScore: score,
+		Argv: request.Argv, Env: s.from.environmentOf(user, request.Env, request.CleanEnv).list(),
+		Dir: dir, Uid: user.Uid, Gid: user.Gid, Groups: book.groupsOf(user), OomScore: score,
 	}, limit, nil
 }
 

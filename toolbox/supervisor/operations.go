@@ -85,12 +85,12 @@ func (s *supervisor) users(e *exchange) (map[string]any, error) {
 	if err := e.parse(&emptyRequest{}); err != nil {
 		return nil, err
 	}
-	accounts, err := readAccounts()
+	book, err := readAccountBook()
 	if err != nil {
 		return nil, err
 	}
-	listed := make([]map[string]any, 0, len(accounts))
-	for _, one := range accounts {
+	listed := make([]map[string]any, 0, len(book.accounts))
+	for _, one := range book.accounts {
 		listed = append(listed, map[string]any{
 			"name": one.Name, "uid": one.Uid, "gid": one.Gid, "home": one.Home, "shell": one.Shell,
 		})

@@ -78,11 +78,11 @@ func (s *supervisor) terminalStart(e *exchange) (map[string]any, error) {
 	if s.terminal.started {
 		return map[string]any{"started": false}, nil
 	}
-	user, err := lookUpUser(string(request.User), s.from.user)
+	book, err := s.from.accountsFor(string(request.User), false)
 	if err != nil {
 		return nil, err
 	}
-	groups, err := groupsOf(user)
+	user, err := book.lookUpUser(string(request.User), s.from.user)
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +90,12 @@ func (s *supervisor) terminalStart(e *exchange) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	env := withLocale(environmentOf(s.from.env, user, request.Env, false))
+	env := withLocale(s.from.environmentOf(user, request.Env, false))
 	recording, err := prepareRecording(request.Recording, user)
 	if err != nil {
 		return nil, err
 	}
-	credential := &syscall.Credential{Uid: user.Uid, Gid: user.Gid, Groups: groups}
+	credential := &syscall.Credential{Uid: user.Uid, Gid: user.Gid, Groups: book.groupsOf(user)}
 	begun, err := startSession(request.terminalSize, env, credential, dir, recording, user)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AgentClock } from '../../../activities/episode/clock.ts';
 
 const reply = (firstTokenMs: number | null, lastTokenMs: number, completionTokens = 0) => ({
-  times: { startedAt: '', firstTokenMs, lastTokenMs, retries: 0 },
+  times: { startedAt: '', firstTokenMs, lastTokenMs, earlierTries: 0 },
   usage: { promptTokens: 0, completionTokens, cachedTokens: null, estimated: false },
 });
 

@@ -141,13 +141,13 @@ describe('a worker that goes on where another one was lost', () => {
     expect(next.asked).toEqual([]);
   });
 
-  it('counts as retries the tries of the activity that failed at this call', async () => {
+  it('counts as earlier tries those of the activity that failed at this call', async () => {
     await (await ports()).model.ask(say('a'));
     const third = await ports({ attempt: 3 });
     await third.model.ask(say('a'));
     await third.model.ask(say('b'));
     await third.model.ask(say('c'));
-    expect(third.model.replies.map(({ times }) => times.retries)).toEqual([0, 2, 0]);
+    expect(third.model.replies.map(({ times }) => times.earlierTries)).toEqual([0, 2, 0]);
   });
 
   it('makes the same calls over any part of the records', async () => {
@@ -180,10 +180,33 @@ describe('a worker that goes on where another one was lost', () => {
 });
 
 describe('the fence against a second worker', () => {
-  it('stops the one whose reply comes second, before anything follows from it', async () => {
+  it('the one whose reply comes second goes on from the reply that stands', async () => {
+    const [zombie, live] = [await ports({ ask: () => Promise.resolve(answer('zombie')) }), await ports()];
+    expect(await zombie.model.ask(say('a'))).toMatchObject({ text: 'zombie' });
+    // The rightful worker has opened its records before: it asks, loses the write, and takes what was written.
+    expect(await live.model.ask(say('a'))).toMatchObject({ text: 'zombie' });
+    expect(live.asked).toHaveLength(1);
+    expect(live.clock.chargedMs).toBe(zombie.clock.chargedMs);
+    // From then on it looks first.
+    await zombie.terminal.act(type('ls\n'));
+    await zombie.model.ask(say('b'));
+    await live.terminal.act(type('ls\n'));
+    expect(await live.model.ask(say('b'))).toMatchObject({ text: 'zombie' });
+    expect([live.asked.length, live.sandbox.asked]).toEqual([1, []]);
+  });
+
+  it('the one whose observation comes second goes on from the observation that stands', async () => {
+    const slow: Behaviour = { ...quiet, onRun: () => ({ wallMs: 700 }) };
+    const [first, second] = [await ports(), await ports({ behaviour: slow })];
+    await first.terminal.run(command('make'));
+    await second.terminal.run(command('make'));
+    expect([first.clock.chargedMs, second.clock.chargedMs]).toEqual([5, 5]);
+  });
+
+  it('stops the one that has asked something else, before anything follows from it', async () => {
     const [zombie, live] = [await ports(), await ports({ ask: () => Promise.resolve(answer('other')) })];
     await live.model.ask(say('a'));
-    await expect(zombie.model.ask(say('a'))).rejects.toMatchObject({
+    await expect(zombie.model.ask(say('b'))).rejects.toMatchObject({
       failureClass: 'Unexpected',
       message: expect.stringContaining('another worker') as string,
     });
@@ -206,8 +229,13 @@ describe("the agent's time", () => {
       },
     });
     await expect(model.ask(say('a'))).rejects.toBeInstanceOf(TimeUp);
-    expect(clock.chargedMs).toBe(50);
-    expect(await store.get(replyKey(prefix, 0, 0))).toBeNull();
+    expect([clock.chargedMs, model.replies]).toEqual([50, []]);
+    const cut = await readJson(store, replyKey(prefix, 0, 0), ReplyRecordSchema);
+    expect(cut).toMatchObject({ kind: 'cut', text: '' });
+    // A worker that goes on asks for no reply that it might get in time.
+    const next = await ports({ limitMs: 50 });
+    await expect(next.model.ask(say('a'))).rejects.toBeInstanceOf(TimeUp);
+    expect([next.asked, next.clock.chargedMs]).toEqual([[], 50]);
   });
 
   it('does not run before the first token', async () => {

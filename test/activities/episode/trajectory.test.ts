@@ -17,7 +17,7 @@ const reply: ReplyRecord = {
   completionIds: [5, 6],
   logprobs: [-0.1, -0.2],
   usage: { promptTokens: 7, completionTokens: 2, cachedTokens: 1, estimated: true },
-  times: { startedAt: '2026-01-01T00:00:00.000Z', firstTokenMs: 3, lastTokenMs: 9, retries: 1 },
+  times: { startedAt: '2026-01-01T00:00:00.000Z', firstTokenMs: 3, lastTokenMs: 9, earlierTries: 1 },
 };
 const input: TrajectoryInput = {
   sessionId: 's/t/m/x/1/1/main',

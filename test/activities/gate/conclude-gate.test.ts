@@ -1,12 +1,19 @@
 // The gate: the oracle must pass, a nop must not, and every other end is a reason.
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { concludeGate } from '../../../activities/gate/conclude-gate.ts';
 import { prepareTask } from '../../../activities/gate/prepare-task.ts';
 import { readGate } from '../../../activities/gate/read-gate.ts';
-import { readGateRecord } from '../../../activities/ground.ts';
+import { readGround } from '../../../activities/ground.ts';
+import { trialGrading } from '../../../activities/subject.ts';
+import { readPlanOf } from '../../../activities/world.ts';
 import type { DeltaEntry } from '../../../domain/delta.ts';
+import { ClassifiedError } from '../../../domain/errors.ts';
+import { GateRecordSchema, type GateRecord } from '../../../domain/gate.ts';
+import { planKey, refusalKey, sweepGateKey } from '../../../domain/layout.ts';
+import { PlanSchema, type Plan } from '../../../domain/sweep.ts';
+import { putJson, readJson } from '../../../store/objects.ts';
 import { quiet, type Behaviour } from '../fake-driver.ts';
-import { gateKey, openLab, stepOf, type Lab, type LabOptions } from '../lab.ts';
+import { openLab, stepOf, type Lab, type LabOptions } from '../lab.ts';
 
 const changed: DeltaEntry = {
   path: '/work/out.txt',
@@ -53,6 +60,26 @@ async function openGate({ oracle, nop }: Rewards, options: Partial<LabOptions> =
   lab = await openLab({ behaviourOf: () => behaviour, ...options });
 }
 
+/** The record that the sweep stands on, or its refusal. */
+async function storedGate(): Promise<GateRecord | null> {
+  const { store } = lab.world;
+  const keys = [sweepGateKey('lab', 'lab--task'), refusalKey('lab', 'lab--task')];
+  for (const key of keys) {
+    const record = await readJson(store, key, GateRecordSchema);
+    if (record !== null) return record;
+  }
+  return null;
+}
+
+/** The same task in another sweep over the same store. */
+async function openOther(name: string, fields: Partial<Plan> = {}): Promise<void> {
+  const plan = await readJson(lab.world.store, planKey('lab'), PlanSchema);
+  if (plan === null) throw new Error('the lab has no plan');
+  const other = { ...plan, ...fields, sweep: name };
+  const ref = await putJson(lab.world.store, planKey(name), PlanSchema, other);
+  lab = { ...lab, plan: ref };
+}
+
 async function formed(mode: 'separate' | 'shared' = 'separate') {
   const input = { sweep: 'lab', plan: lab.plan, task: 0 };
   const prepared = await prepareTask(lab.world, input, lab.run);
@@ -68,7 +95,7 @@ describe('a task that is kept', () => {
   it("holds later trials to the oracle's assertions and paths, and to the images it ran on", async () => {
     await openGate(good);
     expect(await formed()).toEqual({ outcome: 'kept', reason: null });
-    expect(await readGateRecord(lab.world, gateKey)).toMatchObject({
+    expect(await storedGate()).toMatchObject({
       oracleVerified: true,
       environmentMode: 'separate',
       image: { digest: 'sha256:image' },
@@ -81,15 +108,87 @@ describe('a task that is kept', () => {
     expect(await formed()).toEqual({ outcome: 'kept', reason: null });
   });
 
-  it('is not gated again while its images are what they were', async () => {
+  it('is not gated again in another sweep while its images are what they were', async () => {
     await openGate(good);
     await formed();
+    const first = await storedGate();
     lab.driver.made.clear();
-    const input = { sweep: 'lab', plan: lab.plan, task: 0 };
+    await openOther('second');
+    const input = { sweep: 'second', plan: lab.plan, task: 0 };
     expect(await prepareTask(lab.world, input, lab.run)).toEqual({ outcome: 'kept', reason: null });
     expect(lab.driver.made.size).toBe(0);
+    const key = sweepGateKey('second', 'lab--task');
+    expect(await readJson(lab.world.store, key, GateRecordSchema)).toEqual(first);
+    await openOther('third');
     lab.driver.images.ensure = () => Promise.resolve({ reference: 'image', digest: 'sha256:other' });
-    expect(await prepareTask(lab.world, input, lab.run)).toMatchObject({ outcome: 'ready' });
+    expect(await prepareTask(lab.world, { ...input, sweep: 'third', plan: lab.plan }, lab.run)).toMatchObject(
+      {
+        outcome: 'ready',
+      },
+    );
+  });
+});
+
+describe('C09: the record that a sweep stands on', () => {
+  const input = () => ({ sweep: 'lab', plan: lab.plan, task: 0 });
+  const ground = async () => readGround(lab.world, trialGrading(await readPlanOf(lab.world, lab.plan), 0, 1));
+
+  it('stays what it is when its image is built anew, and when it can no longer be built', async () => {
+    await openGate(good);
+    await formed();
+    const first = await storedGate();
+    lab.driver.images.ensure = () => Promise.resolve({ reference: 'image', digest: 'sha256:other' });
+    expect(await readGate(lab.world, input())).toEqual({ outcome: 'kept', reason: null });
+    expect(await prepareTask(lab.world, input(), lab.run)).toEqual({ outcome: 'kept', reason: null });
+    lab.driver.images.ensure = () => Promise.reject(new ClassifiedError('ImageMissing', 'pruned'));
+    expect(await prepareTask(lab.world, input(), lab.run)).toEqual({ outcome: 'kept', reason: null });
+    expect(await storedGate()).toEqual(first);
+    expect((await ground()).image.digest).toBe('sha256:image');
+  });
+
+  it('stays what it is when another sweep of the task is rejected', async () => {
+    await openGate(good, { task: { steps: [stepOf({ solutionDir: null })] }, plan: { unaudited: true } });
+    expect(await formed()).toMatchObject({ outcome: 'unaudited' });
+    const own = lab.plan;
+    await openOther('strict', { unaudited: false });
+    const strict = { sweep: 'strict', plan: lab.plan, task: 0 };
+    expect(await prepareTask(lab.world, strict, lab.run)).toMatchObject({ reason: 'no-oracle' });
+    lab = { ...lab, plan: own };
+    expect(await storedGate()).toMatchObject({ outcome: 'unaudited' });
+    expect((await ground()).image.digest).toBe('sha256:image');
+  });
+
+  it('is the first that was written, where two tries conclude', async () => {
+    await openGate(good);
+    await formed();
+    const first = await storedGate();
+    const sides = { ...input(), environmentMode: 'separate' as const, oracle: 1, nop: 1 };
+    expect(await concludeGate(lab.world, sides)).toEqual({ outcome: 'kept', reason: null });
+    expect(await storedGate()).toEqual(first);
+  });
+
+  it('is read once by a worker, however many phases stand on it', async () => {
+    await openGate(good);
+    await formed();
+    await ground();
+    const get = vi.spyOn(lab.world.store, 'get');
+    for (let phase = 0; phase < 5; phase += 1) await ground();
+    expect(get).not.toHaveBeenCalled();
+  });
+});
+
+describe('a task that was refused for what may be mended', () => {
+  it('is tried again when the sweep is started again, and is refused to no other sweep', async () => {
+    await openGate(good);
+    const { images } = lab.driver;
+    const ensure = images.ensure.bind(images);
+    images.ensure = () => Promise.reject(new ClassifiedError('ImageMissing', 'no registry'));
+    expect(await formed()).toEqual({ outcome: 'rejected', reason: 'build-fails' });
+    expect(await storedGate()).toMatchObject({ outcome: 'rejected', message: 'no registry' });
+    expect(await readGate(lab.world, { plan: lab.plan, task: 0 })).toBeNull();
+    images.ensure = ensure;
+    expect(await formed()).toEqual({ outcome: 'kept', reason: null });
+    expect(await storedGate()).toMatchObject({ outcome: 'kept' });
   });
 });
 
@@ -101,6 +200,9 @@ describe('a task that is rejected, with the reason', () => {
       outcome: 'rejected',
       reason: 'oracle-fails',
     });
+    await openOther('second');
+    const second = { sweep: 'second', plan: lab.plan, task: 0 };
+    expect(await prepareTask(lab.world, second, lab.run)).toMatchObject({ reason: 'oracle-fails' });
   });
 
   it('C10: its oracle fails without the network that the task declares', async () => {
@@ -117,13 +219,13 @@ describe('a task that is rejected, with the reason', () => {
   it('its reward is one of several keys: the operator must say which', async () => {
     await openGate({ ...good, oracle: '{"speed": 1, "style": 1}' });
     expect(await formed()).toMatchObject({ reason: 'ambiguous-reward' });
-    expect((await readGateRecord(lab.world, gateKey))?.message).toContain('speed, style');
+    expect((await storedGate())?.message).toContain('speed, style');
   });
 
   it('this driver cannot run it: named', async () => {
     await openGate(good, { task: { needs: ['gpu'] } });
     expect(await formed()).toMatchObject({ reason: 'unsupported' });
-    expect((await readGateRecord(lab.world, gateKey))?.message).toContain('gpu');
+    expect((await storedGate())?.message).toContain('gpu');
   });
 
   it('its side ended in a failure that the task owns', async () => {
@@ -132,6 +234,7 @@ describe('a task that is rejected, with the reason', () => {
     expect(await concludeGate(lab.world, { ...input, oracle: null, nop: null })).toMatchObject({
       reason: 'oracle-fails',
     });
+    expect(await readGate(lab.world, { plan: lab.plan, task: 0 })).toBeNull();
   });
 });
 
@@ -149,8 +252,7 @@ describe('C09: a task without a solution', () => {
     expect(await formed()).toEqual({ outcome: 'rejected', reason: 'no-oracle' });
     await lab.close();
     await openGate(good, { task, plan: { unaudited: true } });
-    expect(await readGate(lab.world, { plan: lab.plan, task: 0 })).toBeNull();
     expect(await formed()).toEqual({ outcome: 'unaudited', reason: 'no-oracle' });
-    expect((await readGateRecord(lab.world, gateKey))?.oracleVerified).toBe(false);
+    expect((await storedGate())?.oracleVerified).toBe(false);
   });
 });

@@ -5,7 +5,7 @@ import { phases, readPhase, type VerifyRecord } from '../../../activities/phase-
 import { resolveSubject } from '../../../activities/subject.ts';
 import { verify } from '../../../activities/verify/verify.ts';
 import type { Subject } from '../../../activities/types.ts';
-import type { DeltaEntry } from '../../../domain/delta.ts';
+import type { DeltaEntry, DeltaManifest } from '../../../domain/delta.ts';
 import { ClassifiedError } from '../../../domain/errors.ts';
 import { SandboxGone } from '../../../sandbox/port.ts';
 import { quiet, type Behaviour } from '../fake-driver.ts';
@@ -37,6 +37,17 @@ const throwing = (error: Error): Behaviour => ({
   onRun: ({ argv }) => (argv[0] === '/tests/test.sh' ? Promise.reject(error) : {}),
 });
 
+/** Where a command names this, the sandbox is over its disk limit and the command never ends. */
+const filling = (program: string): Behaviour => ({
+  ...quiet,
+  onRun: ({ argv }, sandbox) => {
+    if (!argv.includes(program)) return {};
+    const reason = "the sandbox's files take 20000 MiB, its limit is 10240 MiB";
+    sandbox.now = { kind: 'gone', cause: 'self', why: 'disk', reason };
+    return new Promise<never>(() => undefined);
+  },
+});
+
 let lab: Lab;
 afterEach(async () => {
   await lab.close();
@@ -61,10 +72,15 @@ async function recordOf(subject: Subject): Promise<VerifyRecord> {
 /** With the oracle's delta stored, as a gate that was passed leaves it. */
 async function withOracle(behaviours: Readonly<Record<string, Behaviour>>): Promise<void> {
   lab = await openLab({ behaviourOf: (phase) => behaviours[phase] ?? quiet });
-  await lab.putGate({});
-  await lab.grade(lab.trial(7));
-  const grading = await resolveSubject(lab.world, lab.trial(7));
-  const delta = (await readPhase(lab.world, phases.delta(grading, 0)))?.delta ?? null;
+  const nothing: DeltaManifest = {
+    format: 'passband.delta',
+    version: 1,
+    entries: [],
+    refused: [],
+    missing: [],
+    content: null,
+  };
+  const delta = await lab.world.store.putBlob(Buffer.from(JSON.stringify(nothing)));
   await lab.putGate({
     steps: [{ name: 'main', assertions: [], solutionPaths: [], delta, verifierMs: 5 }],
   });
@@ -127,6 +143,26 @@ describe('a separate verifier', () => {
     expect(sandboxes.map(({ phase }) => phase)).toEqual(['verifier', 'verifier-restored']);
   });
 
+  it('is disputed where a setuid bit that was dropped makes it pass', async () => {
+    const { verification, sandboxes } = await graded({
+      agent: { ...quiet, entries: [{ ...entry('/work/helper'), mode: 0o4755 }] },
+      'verifier-0': leaving(fail),
+      'verifier-restored-0': leaving(pass),
+    });
+    expect(verification).toMatchObject({
+      result: 'disputed',
+      withheld: [{ path: '/work/helper', rule: 'special-bits' }],
+    });
+    expect(sandboxes).toHaveLength(2);
+  });
+
+  it('C40: one that outgrows its disk while its tests run is stopped, and counts as failed', async () => {
+    const { verification } = await graded({ 'verifier-0': filling('/tests/test.sh') });
+    expect(verification).toMatchObject({ result: 'failed', detail: 'no-reward', reward: null });
+    expect(verification.warnings.join()).toContain('its limit is');
+    expect(lab.driver.destroyed.some((name) => name.endsWith('verifier-0'))).toBe(true);
+  });
+
   it('spends no second sandbox where nothing was withheld, or where it passed', async () => {
     await graded({ agent: agentWith('/work/out.txt'), 'verifier-0': leaving(fail) });
     expect(lab.driver.made.has('verifier-restored-0')).toBe(false);
@@ -176,15 +212,7 @@ describe('a doubtful end', () => {
     ['C40: a verifier out of memory', throwing(oom), 'verifier-oom'],
     ['a verifier that was ended from inside', throwing(exited), 'no-reward'],
   ])('%s counts as failed where the oracle passes in the same place', async (_what, verifier, detail) => {
-    let first = true;
-    await withOracle({
-      get 'verifier-0'() {
-        const now = first ? leaving(pass) : verifier;
-        first = false;
-        return now;
-      },
-      'oracle-0': leaving(pass),
-    });
+    await withOracle({ 'verifier-0': verifier, 'oracle-0': leaving(pass) });
     await lab.grade(lab.trial());
     expect((await recordOf(lab.trial())).verification).toMatchObject({
       result: 'failed',
@@ -206,6 +234,18 @@ describe('no final state', () => {
     expect(verification).toMatchObject({ result: 'failed', detail: 'no-final-state' });
     expect(goOn).toBe(false);
     expect([...lab.driver.made.keys()]).toEqual(['agent']);
+    expect(await takeDelta(lab.world, { subject: lab.trial(), step: 0 }, lab.run)).toEqual({
+      ending: 'agent-disk-full',
+      finalState: false,
+    });
+  });
+});
+
+describe('the delta', () => {
+  it('C40: a sandbox that outgrows its disk while it is taken ends as the agent’s own doing', async () => {
+    const collect = [{ command: 'gather', service: 'main', timeoutSec: 60, user: null }];
+    const { verification } = await graded({ agent: filling('gather') }, { task: { collect } });
+    expect(verification).toMatchObject({ result: 'failed', detail: 'no-final-state' });
     expect(await takeDelta(lab.world, { subject: lab.trial(), step: 0 }, lab.run)).toEqual({
       ending: 'agent-disk-full',
       finalState: false,
@@ -254,6 +294,42 @@ describe('shared mode', () => {
     const { verification } = await shared(forger);
     expect(verification).toMatchObject({ result: 'failed', detail: 'malformed-reward', reward: null });
     expect(verification.warnings.join()).toContain('something beside the tests');
+  });
+
+  it('C78: a later try kills the tests of a lost one, which would write beside its own', async () => {
+    let lives = false;
+    const agent: Behaviour = {
+      ...leaving(pass),
+      onRun: ({ id, argv }, sandbox) => {
+        if (argv[0] !== '/tests/test.sh') return {};
+        if (id === 'test-0-1') {
+          lives = true;
+          return Promise.reject(new ClassifiedError('PlatformUnavailable', 'the engine does not answer'));
+        }
+        sandbox.verifierFiles.set('reward.txt', '1\n');
+        return {};
+      },
+      onResume: (sandbox) => {
+        if (lives) sandbox.verifierFiles.set('reward.txt', '1\n');
+      },
+      onKill: (id) => {
+        if (id === 'test-0-1') lives = false;
+      },
+    };
+    await expect(shared(agent)).rejects.toThrow('the engine does not answer');
+    const again = await verify(lab.world, { subject: lab.trial(), step: 0 }, { ...lab.run, attempt: 2 });
+    expect(again).toMatchObject({ result: 'passed' });
+  });
+
+  it('what the tests of a step left running does not go on into the next one', async () => {
+    const steps = [stepOf({ name: 'a' }), stepOf({ name: 'b' })];
+    lab = await openLab({ behaviourOf: () => leaving(pass), task: { steps, multiStep: true } });
+    await lab.putGate({ environmentMode: 'shared', steps: [] });
+    await lab.grade(lab.trial());
+    expect(lab.driver.made.get('agent')?.asked.slice(-2)).toEqual([
+      'kill test-0-1',
+      'remove /tests /logs/verifier',
+    ]);
   });
 
   it('passes where nothing else writes one', async () => {

@@ -119,6 +119,19 @@ export function commandsConform(get: () => Harness): void {
       });
     });
 
+    it('ends a command whose time is up before it has begun', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        const begun = Date.now();
+        const ended = await Promise.all(
+          [0, 0, 1, 1, 2, 2, 3, 4, 5].map((timeoutMs, at) =>
+            run(sandbox, { id: `brief-${at}`, argv: ['sleep', '30'], timeoutMs }),
+          ),
+        );
+        for (const one of ended) expect(one).toMatchObject({ timedOut: true, exitCode: 137 });
+        expect(Date.now() - begun).toBeLessThan(10_000);
+      });
+    });
+
     it('ends with the main process: a child in the background that holds stdout goes on (C22)', async () => {
       await withSandbox(get(), 'debian', async (sandbox) => {
         const begun = Date.now();
@@ -198,6 +211,39 @@ export function commandsConform(get: () => Harness): void {
         const command = { id: 'long', argv: ['/bin/sh', '-c', 'sleep 2; echo ended'], timeoutMs: null };
         await expect(sandbox.run(command, AbortSignal.timeout(300))).rejects.toThrow(/timeout|aborted/i);
         expect(text((await sandbox.run(command)).stdout)).toBe('ended\n');
+      });
+    });
+
+    it('kills the command of an id with all that came of it, and none but that', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        const forks = 'setsid sleep 621 & sh -c "sleep 622" & exec sleep 623';
+        const killed = run(sandbox, { id: 'killed', argv: ['/bin/sh', '-c', forks] });
+        await sandbox.start({ id: 'stays', argv: ['sleep', '631'] });
+        await sleep(500);
+        await sandbox.pause();
+        await sandbox.kill('killed');
+        await sandbox.resume();
+        expect((await killed).exitCode).toBe(137);
+        const left = 'for p in /proc/[0-9]*; do tr "\\0" " " < $p/cmdline; echo; done | grep "^sleep 6"';
+        expect((await sh(sandbox, left)).out.trim()).toBe('sleep 631');
+        await sandbox.kill('killed');
+        await sandbox.kill('never-started');
+      });
+    });
+
+    it('takes home and groups of the image environment from the image, whatever /etc/passwd has come to say', async () => {
+      await withSandbox(get(), 'user', async (sandbox) => {
+        const argv = ['/bin/sh', '-c', 'echo $HOME; id -G'];
+        const clean = async (id: string, user: string | null) =>
+          text((await run(sandbox, { id, argv, envBase: 'image', user })).stdout);
+        const before = [await clean('a', null), await clean('b', 'app'), await clean('c', 'root')];
+        const planted =
+          'sed -i "s#^\\([^:]*:[^:]*:[^:]*:[^:]*:[^:]*\\):[^:]*:#\\1:/tmp/planted:#" /etc/passwd; ' +
+          'echo "extra2:x:4242:app,root" >> /etc/group; useradd -M -d /tmp/planted later';
+        await sh(sandbox, planted, { user: 'root' });
+        expect((await sh(sandbox, 'echo $HOME')).out).toBe('/tmp/planted\n');
+        expect([await clean('d', null), await clean('e', 'app'), await clean('f', 'root')]).toEqual(before);
+        expect(await clean('g', 'later')).toContain('/tmp/planted');
       });
     });
 

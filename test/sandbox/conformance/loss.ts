@@ -109,6 +109,17 @@ export function lossConforms(get: () => Harness): void {
       });
     });
 
+    it('is gone by itself when what runs inside kills every connection (C38)', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        const loop = 'trap "" TERM HUP; while :; do kill -KILL -1; done';
+        await sandbox.start({ id: 'killer', argv: ['/bin/sh', '-c', loop], user: 0 });
+        await expect(sh(sandbox, 'echo on')).rejects.toMatchObject({
+          name: 'SandboxGone',
+          state: { kind: 'gone', cause: 'self' },
+        });
+      });
+    });
+
     it('believes no other program that answers in the supervisor place', async () => {
       await withSandbox(get(), 'debian', async (sandbox) => {
         const fake = `printf '#!/bin/sh\\nprintf "\\\\000\\\\000\\\\000\\\\172R"; printf "%%-122s" "{\\"ok\\":true,\\"protocol\\":1,\\"bootId\\":\\"x\\",\\"uptimeMs\\":1,\\"env\\":{},\\"cwd\\":\\"/\\"}"; sleep 5\\n' > /opt/passband/bin/new; chmod 755 /opt/passband/bin/new; mv /opt/passband/bin/new /opt/passband/bin/supervisor`;

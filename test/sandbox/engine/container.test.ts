@@ -104,6 +104,7 @@ describe('the state of a container', () => {
     expect(ended(137, { OOMKilled: true })).toMatchObject({ cause: 'self', why: 'oom' });
     expect(state({}, 2 * 1024 ** 2)).toMatchObject({ cause: 'self', why: 'disk' });
     expect(ended(2)).toMatchObject({ cause: 'self', why: 'exited' });
+    expect(ended(2, { OOMKilled: true })).toMatchObject({ cause: 'self', why: 'oom' });
   });
 
   it('is the end by the platform where it was stopped from outside, or its machine went away', () => {
@@ -111,6 +112,15 @@ describe('the state of a container', () => {
     expect(ended(143)).toMatchObject({ cause: 'platform', why: 'exited' });
     expect(ended(0, { Status: 'created' })).toMatchObject({ cause: 'platform', why: 'host-lost' });
   });
+
+  it.each([0, 1, 78, 125, 126, 127, 128, 129, 139, 255])(
+    'is never the agent doing where PID 1 ended with %i: an engine or a machine that died leaves that (C38)',
+    (status) => {
+      expect(ended(status)).toMatchObject({ cause: 'platform', why: 'exited' });
+      // A child that ran out of memory before has no part in it.
+      expect(ended(status, { OOMKilled: true })).toMatchObject({ cause: 'platform', why: 'exited' });
+    },
+  );
 });
 
 describe('the changes of a container', () => {

@@ -1,7 +1,8 @@
 // A watch over a running sandbox: its end, and its disk, noticed while nobody asks it anything.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SandboxGone, type Sandbox } from '../../sandbox/port.ts';
-import type { Log } from '../world.ts';
+import { SandboxGone, type Sandbox } from '../sandbox/port.ts';
+import { untilAborted } from './sandbox-pool.ts';
+import type { Log } from './world.ts';
 
 const pollMs = 3_000;
 
@@ -39,4 +40,22 @@ export function watchSandbox(sandbox: Sandbox, { found, log }: WatchOptions): ()
     stopped.abort();
     return watching;
   };
+}
+
+/**
+ * Does `body` under a watch: it fails with SandboxGone as soon as the sandbox is seen to have ended, or to have outgrown
+ * its disk. The signal that `body` gets is aborted with it.
+ */
+export async function underWatch<T>(
+  sandbox: Sandbox,
+  { signal, log }: { readonly signal: AbortSignal; readonly log: Log },
+  body: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const found = new AbortController();
+  const stopWatch = watchSandbox(sandbox, { found, log });
+  try {
+    return await untilAborted(found.signal, body(AbortSignal.any([signal, found.signal])));
+  } finally {
+    await stopWatch();
+  }
 }

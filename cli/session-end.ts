@@ -1,0 +1,50 @@
+// The end of a command's session: its worker drained, the sweep's sandboxes removed, all that it started ended.
+import { interruptionKey } from '../domain/layout.ts';
+import { sandboxLabel } from '../domain/slug.ts';
+import { InterruptionSchema } from '../domain/sweep.ts';
+import { putJson } from '../store/objects.ts';
+import type { Store } from '../store/port.ts';
+import { removeSandboxes } from './remove-sandboxes.ts';
+import type { Session } from './session.ts';
+
+export interface SweepOfSession {
+  readonly store: Store;
+  /** Read while the store answered: it may be what fails. */
+  readonly storeId: string;
+  readonly sweep: string;
+  readonly say: (line: string) => void;
+}
+
+/**
+ * Ends a session, each part of it whatever the others come to. What fails is said and not thrown: it must not hide how
+ * the sweep itself ended.
+ */
+export async function endSession(
+  { worker, engine, stop }: Pick<Session, 'worker' | 'engine' | 'stop'>,
+  { store, storeId, sweep, say }: SweepOfSession,
+): Promise<void> {
+  const attempt = async (fault: string, work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      say(`${fault}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
+  if (worker !== null) await attempt('the worker did not end', worker.stop);
+  if (engine !== null) {
+    await attempt('trials in flight will count this end as a loss', () => putInterruption(store, sweep));
+    await attempt('sandboxes may be left on the engine', () =>
+      removeSandboxes(engine, { 'passband.store': storeId, 'passband.sweep': sandboxLabel(sweep) }),
+    );
+  }
+  await attempt('not everything that this command started has ended', stop);
+}
+
+/** Written when the worker has ended and before its sandboxes go: a trial that misses one is begun anew at once. */
+async function putInterruption(store: Store, sweep: string): Promise<void> {
+  await putJson(store, interruptionKey(sweep), InterruptionSchema, {
+    format: 'passband.interruption',
+    version: 1,
+    at: new Date().toISOString(),
+  });
+}

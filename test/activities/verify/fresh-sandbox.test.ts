@@ -1,0 +1,57 @@
+// The sandbox of one verification or survey: whatever happens to it, none is left.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { resolveSubject } from '../../../activities/subject.ts';
+import { inFreshSandbox } from '../../../activities/verify/fresh-sandbox.ts';
+import type { Run } from '../../../activities/world.ts';
+import { ClassifiedError } from '../../../domain/errors.ts';
+import { workflowLabel } from '../../../domain/sandbox-labels.ts';
+import { quiet } from '../fake-driver.ts';
+import { openLab, type Lab } from '../lab.ts';
+
+let lab: Lab;
+beforeEach(async () => {
+  lab = await openLab({ behaviourOf: () => quiet });
+});
+afterEach(async () => {
+  await lab.close();
+});
+
+async function inSurvey(run: Run, body: () => Promise<void>): Promise<void> {
+  // Generation 0 is no trial's: no clean-up of a generation finds it.
+  const grading = await resolveSubject(lab.world, { ...lab.side('nop'), generation: 0 });
+  const image = { reference: 'image', digest: 'sha256:image' };
+  await inFreshSandbox(lab.world, { grading, phase: 'survey', image, env: {}, run }, body);
+}
+
+describe('a fresh sandbox', () => {
+  it('is labelled with the workflow that asks for it, and gone when its body ends or fails (C42)', async () => {
+    const seen: (string | undefined)[] = [];
+    const failing = inSurvey(lab.run, async () => {
+      const there = await lab.driver.list({});
+      seen.push(...there.map(({ labels }) => labels[workflowLabel]));
+      throw new Error('the survey fails');
+    });
+    await expect(failing).rejects.toThrow('the survey fails');
+    expect(seen).toEqual(['trial-lab-0']);
+    expect(await lab.driver.list({})).toEqual([]);
+  });
+
+  it('is gone where it was made and could not be reached, or its making was cancelled (C42)', async () => {
+    const { driver } = lab;
+    const create = driver.create.bind(driver);
+    driver.create = async (spec) => {
+      await create(spec);
+      throw new ClassifiedError('ExecBroken', 'no connection holds');
+    };
+    await expect(inSurvey(lab.run, () => Promise.resolve())).rejects.toThrow('no connection holds');
+    expect(await lab.driver.list({})).toEqual([]);
+  });
+
+  it('is gone where the try before was killed in the middle of it (C42)', async () => {
+    const killed = new Promise<never>(() => undefined);
+    void inSurvey(lab.run, () => killed);
+    while ((await lab.driver.list({})).length === 0) await new Promise((go) => setTimeout(go, 5));
+    await inSurvey({ ...lab.run, attempt: 2 }, () => Promise.resolve());
+    expect(await lab.driver.list({})).toEqual([]);
+  });
+});

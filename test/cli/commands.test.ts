@@ -1,0 +1,32 @@
+// What holds for every command: --store, --json, a description.
+import type { Command } from 'commander';
+import { expect, it } from 'vitest';
+import { auditCommand } from '../../cli/audit.ts';
+import { bandsCommand } from '../../cli/bands.ts';
+import { calibrateCommand } from '../../cli/calibrate.ts';
+import { checkCommand } from '../../cli/check.ts';
+import { demoCommand } from '../../cli/demo.ts';
+import { doctorCommand } from '../../cli/doctor.ts';
+import { imagesCommand } from '../../cli/images.ts';
+import { sweepCommand } from '../../cli/sweep.ts';
+import { trialCommand } from '../../cli/trial.ts';
+import { workerCommand } from '../../cli/worker.ts';
+
+function leaves(command: Command, path = ''): (readonly [string, Command])[] {
+  const name = `${path} ${command.name()}`.trim();
+  return command.commands.length === 0
+    ? [[name, command]]
+    : command.commands.flatMap((sub) => leaves(sub, name));
+}
+
+const all = [
+  ...[auditCommand, bandsCommand, calibrateCommand, checkCommand, demoCommand],
+  ...[doctorCommand, imagesCommand, sweepCommand, trialCommand, workerCommand],
+].flatMap((make) => leaves(make()));
+
+it.each(all)('%s takes --store and --json, and says what it does', (_, command) => {
+  const flags = command.options.map((option) => option.long);
+  expect(flags).toContain('--store');
+  expect(flags).toContain('--json');
+  expect(command.description()).not.toBe('');
+});

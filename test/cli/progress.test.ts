@@ -1,0 +1,39 @@
+// The progress of a sweep in one line.
+import { expect, it } from 'vitest';
+import { progressLine } from '../../cli/progress.ts';
+import type { SweepProgress } from '../../workflows/reports.ts';
+
+const progress: SweepProgress = {
+  counted: 6,
+  planned: 24,
+  endings: { completed: 5, 'agent-timeout': 1 },
+  results: { passed: 2, failed: 4 },
+  failures: {},
+  lostGenerations: {},
+  cancelled: 0,
+  inFlight: 4,
+  waiting: 0,
+  concurrency: 4,
+  gates: { open: 1, inFlight: 1, kept: 1, unaudited: 0 },
+  rejected: {},
+  unformed: {},
+  stopped: null,
+};
+
+it('says counts by ending and result, coverage, and the gates that are left', () => {
+  expect(progressLine(progress)).toBe(
+    '6/24 counted (coverage 0.250) | 4 running | 2 gates to pass | results: passed 2, failed 4 | endings: completed 5, agent-timeout 1',
+  );
+});
+
+it('says failure classes, waits and generations begun anew where there are any', () => {
+  const line = progressLine({
+    ...progress,
+    waiting: 2,
+    failures: { SandboxLost: 1 },
+    lostGenerations: { ExecBroken: 3 },
+  });
+  expect(line).toContain('2 waiting');
+  expect(line).toContain('failures: SandboxLost 1');
+  expect(line).toContain('begun anew: ExecBroken 3');
+});
