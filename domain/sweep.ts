@@ -93,7 +93,7 @@ export const PlanSchema = z.strictObject({
 });
 export type Plan = z.infer<typeof PlanSchema>;
 
-export { countTrials, trialAt, type PlanShape } from './order.ts';
+export { countTrials, type PlanShape } from './order.ts';
 
 export function shapeOf(plan: Pick<Plan, 'tasks' | 'models' | 'scaffolds'>): PlanShape {
   return {
