@@ -5,7 +5,7 @@ import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ensureBase } from '../support/base-image.ts';
 import { onMount, seenBy } from '../support/mounted-store.ts';
-import { expectCode, openScene, until, type Scene } from '../support/passband.ts';
+import { expectCode, openScene, reach, type Scene } from '../support/passband.ts';
 import { writeTasks } from '../support/small-tasks.ts';
 import { verdictsOf } from '../support/store-files.ts';
 
@@ -49,18 +49,16 @@ test('C85: a disk that is full for a while: verdicts stay whole, and every trial
     { command: onMount(scene.store, 'size=64M'), env: { PASSBAND_DEBUG: '1' } },
   );
   const store = seenBy(running.pid, scene.store);
-  await until('a verdict', async () => {
-    const dead = await Promise.race([running.ended, Promise.resolve(null)]);
-    if (dead !== null) throw new Error(`the sweep ended too early: ${dead.stderr}`);
-    return (await verdictsOf(store, 'full')).length > 0;
-  });
+  await reach(running, 'a verdict', async () => (await verdictsOf(store, 'full')).length > 0);
   // Where the scene finds the store's id when the mount is gone.
   await mkdir(path.join(scene.store, 'v1'), { recursive: true });
   await cp(path.join(store, 'v1/store.json'), path.join(scene.store, 'v1/store.json'));
 
   const filler = path.join(store, 'filler');
   await fill(filler);
-  await until('a phase that finds no room', () => running.said().includes('no space left for the store'));
+  await reach(running, 'a phase that finds no room', () =>
+    running.said().includes('no space left for the store'),
+  );
   const whole = await verdictsOf(store, 'full');
   expect(whole.length).toBeLessThan(attempts);
   await rm(filler);

@@ -5,15 +5,7 @@ import { z } from 'zod';
 import { ensureBase } from '../support/base-image.ts';
 import { containersOf } from '../support/left-containers.ts';
 import { processesRunning } from '../support/left-processes.ts';
-import {
-  expectCode,
-  openScene,
-  root,
-  until,
-  type Ended,
-  type Running,
-  type Scene,
-} from '../support/passband.ts';
+import { expectCode, openScene, reach, root, until, type Ended, type Scene } from '../support/passband.ts';
 import { writeTasks, type TaskFiles } from '../support/small-tasks.ts';
 import { verdictsOf } from '../support/store-files.ts';
 import { snapshotOf } from '../support/trials-in-flight.ts';
@@ -53,15 +45,6 @@ async function expectGoesOn(tasks: string, taskCount: number): Promise<void> {
   expect(SummarySchema.parse(JSON.parse(again.stdout))).toEqual({ planned, counted: planned, coverage: 1 });
   expect(await verdictsOf(scene.store, 'stopped')).toHaveLength(planned);
   await scene.expectNothingLeft();
-}
-
-/** Waits for a stage of a running command. */
-async function reach(running: Running, stage: string, look: () => Promise<boolean>): Promise<void> {
-  await until(stage, async () => {
-    const dead = await Promise.race([running.ended, Promise.resolve(null)]);
-    if (dead !== null) throw new Error(`${stage}: the command ended first: ${dead.stderr}`);
-    return await look();
-  });
 }
 
 test('while an image is built: the build ends too, and is done anew by the same command', async () => {

@@ -8,7 +8,7 @@ import { readStoreId } from '../../store/store-id.ts';
 import { readPlan, readVerdicts } from '../../store/verdicts.ts';
 import { VerdictSchema, type Verdict } from '../../domain/verdict.ts';
 import { ensureBase } from '../support/base-image.ts';
-import { expectCode, openScene, until, type Scene } from '../support/passband.ts';
+import { expectCode, openScene, reach, type Scene } from '../support/passband.ts';
 import { s3StartTimeoutMs, startS3Server, type S3Server } from '../support/s3.ts';
 import { startProxy, type Proxy } from '../support/s3-proxy.ts';
 import { writeTasks } from '../support/small-tasks.ts';
@@ -58,11 +58,7 @@ test('C57: verdicts land in S3 once, also when it is away for a while, and are r
     ],
     { env: { PASSBAND_DEBUG: '1' } },
   );
-  await until('a verdict', async () => {
-    const dead = await Promise.race([running.ended, Promise.resolve(null)]);
-    if (dead !== null) throw new Error(`the sweep ended too early: ${dead.stderr}`);
-    return running.said().includes('recordVerdict done');
-  });
+  await reach(running, 'a verdict', () => running.said().includes('recordVerdict done'));
   // Where the scene finds its containers by.
   const store = await openStore(urlAt(server.endpoint), process.env);
   await mkdir(path.join(scene.store, 'v1'), { recursive: true });
@@ -72,7 +68,7 @@ test('C57: verdicts land in S3 once, also when it is away for a while, and are r
   );
 
   away = true;
-  await until('a phase that misses the store', () => running.said().includes('StoreUnavailable'));
+  await reach(running, 'a phase that misses the store', () => running.said().includes('StoreUnavailable'));
   away = false;
   expect((await verdictsInBucket()).length).toBeLessThan(attempts);
 

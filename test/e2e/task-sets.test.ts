@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { planKey } from '../../domain/layout.ts';
 import { PlanSchema } from '../../domain/sweep.ts';
 import { ensureBase } from '../support/base-image.ts';
-import { expectCode, expectRefusal, openScene, until, type Scene } from '../support/passband.ts';
+import { expectCode, expectRefusal, openScene, reach, type Scene } from '../support/passband.ts';
 import { serveSolutions } from '../support/scripted-agents.ts';
 import { writeTasks, type TaskFiles } from '../support/small-tasks.ts';
 import { verdictsOf } from '../support/store-files.ts';
@@ -174,7 +174,7 @@ test('a task folder that changes during a sweep changes nothing of it: its diges
     ...['--concurrency', '1', '--name', 'pinned', '--json'],
   ];
   const running = scene.start(command);
-  await until('a verdict', async () => (await verdictsOf(scene.store, 'pinned')).length > 0);
+  await reach(running, 'a verdict', async () => (await verdictsOf(scene.store, 'pinned')).length > 0);
   await writeFile(path.join(tasks, 'pinned/tests/test.sh'), script('echo 0 > /logs/verifier/reward.txt'));
   await writeFile(path.join(tasks, 'pinned/instruction.md'), 'Write goodbye.\n');
   const ended = await running.ended;

@@ -10,7 +10,7 @@ import {
   expectCode,
   expectFailure,
   openScene,
-  until,
+  reach,
   type Running,
   type Scene,
 } from '../support/passband.ts';
@@ -50,9 +50,7 @@ const LockSchema = z.object({ address: z.string() });
 
 /** The address of the server that a running command started. */
 async function addressOf(running: Running): Promise<string> {
-  return await until('the embedded server', async () => {
-    const dead = await Promise.race([running.ended, Promise.resolve(null)]);
-    if (dead !== null) throw new Error(`the sweep ended too early: ${dead.stderr}`);
+  return await reach(running, 'the embedded server', async () => {
     const file = path.join(scene.store, '.passband/temporal.lock');
     const text = await readFile(file, 'utf8').catch(() => null);
     const address = text === null ? '' : LockSchema.parse(JSON.parse(text)).address;
@@ -102,7 +100,9 @@ test('a second worker helps, drains when it is told to, and nothing is counted t
   const running = scene.start(command('helped', ...k));
   const address = await addressOf(running);
   const worker = scene.start(['worker', '--temporal', address]);
-  await until('an episode of the second worker', () => worker.said().includes('"phase":"runEpisode"'));
+  await reach(worker, 'an episode of the second worker', () =>
+    worker.said().includes('"phase":"runEpisode"'),
+  );
   worker.kill('SIGTERM');
   expectCode(await worker.ended, 0);
   expect(await countedOf('helped')).toBeLessThan(2 * attempts);
@@ -114,7 +114,7 @@ test('a second worker helps, drains when it is told to, and nothing is counted t
 
 test('a cancelled sweep ends its command with what is counted, and goes on when it is started again', async () => {
   const running = scene.start(command('cancelled', ...k));
-  await until('a verdict', async () => (await countedOf('cancelled')) > 0);
+  await reach(running, 'a verdict', async () => (await countedOf('cancelled')) > 0);
   const status = await scene.run(['sweep', 'status', 'cancelled', '--json']);
   expectCode(status, 0);
   expect(JSON.parse(status.stdout)).toMatchObject({

@@ -7,7 +7,15 @@ import { verdictKey } from '../../domain/layout.ts';
 import { startKnownRateServer } from '../../instruments/known-rate/server.ts';
 import { readKnownTasks } from '../../instruments/known-tasks.ts';
 import { ensureBase } from '../support/base-image.ts';
-import { exampleTasks, expectCode, openScene, until, type Running, type Scene } from '../support/passband.ts';
+import {
+  exampleTasks,
+  expectCode,
+  openScene,
+  reach,
+  until,
+  type Running,
+  type Scene,
+} from '../support/passband.ts';
 import { verdictsOf } from '../support/store-files.ts';
 import { repliesOf, snapshotOf, type Snapshot } from '../support/trials-in-flight.ts';
 
@@ -40,9 +48,7 @@ const SummarySchema = z.object({
 
 /** Waits until trials that are not in `but` are in the middle of an episode, and answers what stands there. */
 async function midEpisode(running: Running, but: readonly string[]): Promise<Snapshot> {
-  return await until('a trial in the middle of its episode', async () => {
-    const dead = await Promise.race([running.ended, Promise.resolve(null)]);
-    if (dead !== null) throw new Error(`the sweep ended too early: ${dead.stderr}`);
+  return await reach(running, 'a trial in the middle of its episode', async () => {
     const snapshot = await snapshotOf(scene.store, sweep, 2);
     return snapshot.interrupted.some((trial) => !but.includes(trial)) && snapshot;
   });
@@ -101,10 +107,10 @@ test('C70 C78: a worker killed twice in the middle of episodes: gone on with, ea
     for (const time of [1, 2]) {
       const met = snapshots.flatMap(({ interrupted }) => interrupted);
       await midEpisode(running, met);
-      const worker = await until('a worker', running.workerPid);
+      const worker = await reach(running, 'a worker', running.workerPid);
       process.kill(worker, 'SIGKILL');
       snapshots.push(await snapshotOf(scene.store, sweep, 1));
-      await until('another worker', () => running.said().split('another one goes on').length > time);
+      await reach(running, 'another worker', () => running.said().split('another one goes on').length > time);
     }
     const ended = await running.ended;
     expectCode(ended, 0);
@@ -120,7 +126,7 @@ test('C70 C78: a worker killed twice in the middle of episodes: gone on with, ea
 test('C77: a command killed in the middle leaves no worker, and the same command goes on at other addresses', async () => {
   const first = scene.start(command(...models));
   await midEpisode(first, []);
-  const worker = await until('a worker', first.workerPid);
+  const worker = await reach(first, 'a worker', first.workerPid);
   first.kill('SIGKILL');
   await first.ended;
   const snapshot = await snapshotOf(scene.store, sweep, 1);

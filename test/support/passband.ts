@@ -149,6 +149,19 @@ export async function until<T>(
   }
 }
 
+/** Polls for a stage of a running command; fails with what the command said where it ends before. */
+export async function reach<T>(
+  running: Running,
+  stage: string,
+  look: () => Promise<T | null | false> | T | null | false,
+): Promise<T> {
+  return await until(stage, async () => {
+    const ended = await Promise.race([running.ended, Promise.resolve(null)]);
+    if (ended !== null) throw new Error(`${stage}: the command ended first: ${ended.stderr}`);
+    return await look();
+  });
+}
+
 /** Expects an exit status; the failure shows what the command said. */
 export function expectCode(ended: Ended, code: number): void {
   expect(ended.code, `${ended.stderr}\n${ended.stdout}`).toBe(code);
