@@ -12,6 +12,7 @@ import type {
   SandboxState,
   TakenDelta,
 } from '../../sandbox/port.ts';
+import type { Artifact } from '../../domain/task.ts';
 import { SandboxGone } from '../../sandbox/port.ts';
 import { readArchive, smallArchive } from '../../activities/archives.ts';
 
@@ -156,8 +157,17 @@ export class FakeSandbox implements Sandbox {
     };
     return { manifest, overLimit, hasContent: !overLimit && present.length > 0 };
   }
-  takeArtifacts(_artifacts: unknown, limit: number, sink: (tar: Readable) => Promise<void>) {
-    return this.takeDelta(limit, sink);
+  /** Declared sources are there where an entry lies at or below them. */
+  async takeArtifacts(
+    artifacts: readonly Artifact[],
+    limit: number,
+    sink: (tar: Readable) => Promise<void>,
+  ): Promise<TakenDelta> {
+    const taken = await this.takeDelta(limit, sink);
+    const missing = artifacts
+      .map(({ source }) => source)
+      .filter((source) => !taken.manifest.entries.some(({ path }) => path.startsWith(source)));
+    return { ...taken, manifest: { ...taken.manifest, missing } };
   }
   async proveNetwork(): Promise<NetworkProof> {
     await this.#ask('proof');

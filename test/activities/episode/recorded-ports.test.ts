@@ -267,7 +267,7 @@ describe("the agent's time", () => {
     expect([timeouts, asked.length]).toEqual([[1_000], 0]);
   });
 
-  it("C24: a command's own, shorter limit is a result and no end of the episode", async () => {
+  it("C24 C63: a command's own, shorter limit is a result and no end of the episode", async () => {
     const timeouts: (number | null)[] = [];
     const { terminal, model } = await ports({
       behaviour: {

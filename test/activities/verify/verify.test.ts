@@ -105,6 +105,16 @@ describe('a separate verifier', () => {
     ]);
   });
 
+  it('C54: verifies without a declared artifact that is not there, names it, and the trial counts', async () => {
+    const artifact = (source: string) => ({ source, destination: null, exclude: [], service: null });
+    const step = stepOf({ artifacts: [artifact('/work/report.csv'), artifact('/work/lost.csv')] });
+    const { verification } = await graded(
+      { agent: agentWith('/work/report.csv'), 'verifier-0': leaving(fail) },
+      { task: { steps: [step] } },
+    );
+    expect(verification).toMatchObject({ result: 'failed', reward: 0, missing: ['/work/lost.csv'] });
+  });
+
   it('ends the processes of the agent before its last delta is taken', async () => {
     await graded({ 'verifier-0': leaving(pass) });
     const asked = lab.driver.made.get('agent')?.asked ?? [];
