@@ -14,10 +14,6 @@ const suites: Readonly<Record<string, string>> = {
   'ubuntu:24.04': 'noble',
 };
 const defaultSuite = 'bookworm';
-const mirrors: Readonly<Record<string, string>> = {
-  debian: 'http://deb.debian.org/debian',
-  ubuntu: 'http://archive.ubuntu.com/ubuntu',
-};
 
 /** The release that an image's name asks for: `debian:12-slim` is bookworm, `debian:bookworm` too; else Debian 12. */
 export function suiteOf(name: string): string {
@@ -42,8 +38,10 @@ export async function debootstrap(
   }
   const include = [...new Set(['ca-certificates', ...packages])].join(',');
   const family = isUbuntu(suite) ? 'ubuntu' : 'debian';
-  const mirror = (await mirrorOf(family, '/etc/apt')) ?? mirrors[family] ?? '';
-  const child = spawn('debootstrap', ['--variant=minbase', `--include=${include}`, suite, dir, mirror], {
+  // Without one, debootstrap takes the distribution's own.
+  const mirror = await mirrorOf(family, '/etc/apt');
+  const from = mirror === null ? [] : [mirror];
+  const child = spawn('debootstrap', ['--variant=minbase', `--include=${include}`, suite, dir, ...from], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   // It unmounts what it mounted before it ends: the folder may be removed only after.
@@ -67,7 +65,7 @@ export async function debootstrap(
   if (signal?.aborted === true) throw new InputError('interrupted: nothing was registered', 130);
   if (code !== 0) {
     throw new InputError(
-      `debootstrap of ${suite} from ${mirror} ended with ${code ?? 'a signal'}: ${last.join(' | ')}`,
+      `debootstrap of ${suite} from ${mirror ?? 'its own mirror'} ended with ${code ?? 'a signal'}: ${last.join(' | ')}`,
     );
   }
   return dir;
