@@ -221,17 +221,25 @@ class FilesystemStore implements Store {
 
 /**
  * Makes a folder and those above it, one by one: Node's own `recursive` hides why it failed on a read-only file system,
- * and never ends below /proc.
+ * and never ends below /proc. Whoever makes one of them at the same time is as good.
  */
 async function makeFolder(folder: string): Promise<void> {
-  const parent = path.dirname(folder);
+  try {
+    await makeOne(folder);
+  } catch (error) {
+    const parent = path.dirname(folder);
+    if (codeOf(error) !== 'ENOENT' || parent === folder) throw error;
+    await makeFolder(parent);
+    await makeOne(folder);
+  }
+}
+
+/** Makes a folder whose parent is there; one that is there already is left as it is. */
+async function makeOne(folder: string): Promise<void> {
   try {
     await mkdir(folder);
   } catch (error) {
-    if (codeOf(error) === 'EEXIST' && (await statOrNull(folder))?.isDirectory() === true) return;
-    if (codeOf(error) !== 'ENOENT' || parent === folder || (await statOrNull(parent)) !== null) throw error;
-    await makeFolder(parent);
-    await makeFolder(folder);
+    if (codeOf(error) !== 'EEXIST' || (await statOrNull(folder))?.isDirectory() !== true) throw error;
   }
 }
 

@@ -49,6 +49,16 @@ describe('a folder as a store', () => {
     expect(await readdir(path.join(root, '.tmp'))).toEqual(['live']);
   });
 
+  it('makes its folders once, however many writers begin at the same time', async () => {
+    for (let round = 0; round < 50; round += 1) {
+      const fresh = openFilesystemStore(path.join(root, String(round)));
+      await fresh.check();
+      const bodies = ['a', 'b', 'c', 'd'].map((text) => Buffer.from(`${text}${round}`));
+      await Promise.all(bodies.map((body) => fresh.putBlob(body)));
+      expect(await collect(fresh.list(''))).toHaveLength(bodies.length);
+    }
+  });
+
   it('writes a blob anew that the disk has spoiled', async () => {
     const ref = await store.putBlob(Buffer.from('content'));
     await writeFile(path.join(root, ref.key), 'c0ntent');
