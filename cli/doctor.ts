@@ -1,5 +1,6 @@
 // passband doctor: what this machine has and lacks, line by line, with the way to get it.
 import { Command } from 'commander';
+import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import path from 'node:path';
@@ -91,8 +92,13 @@ async function engineFindings(given: string | undefined): Promise<Finding[]> {
   }
 }
 
+/** The deepest folder of a path that is there: where a store will be made. */
+function nearestFolder(file: string): string {
+  return existsSync(file) ? file : nearestFolder(path.dirname(file));
+}
+
 async function disk(store: string): Promise<Finding> {
-  const dir = store.includes('://') ? process.cwd() : path.dirname(path.resolve(store));
+  const dir = store.includes('://') ? process.cwd() : nearestFolder(path.resolve(store));
   const { bavail, bsize } = await statfs(dir);
   const what = `${gib(bavail * bsize)} free at ${dir}`;
   return bavail * bsize >= enoughDiskBytes

@@ -38,3 +38,10 @@ test('what is lacking is said with the way to get it, and everything else is loo
   expect(lacking.map(({ part }) => part)).toEqual(['engine', 'temporal']);
   for (const { mend } of lacking) expect(mend).not.toBeNull();
 });
+
+test('a store that cannot be made is lacking, and the disk below it is looked at all the same', async () => {
+  const ended = await scene.run(['doctor', '--store', '/proc/nowhere/results', '--json']);
+  expectCode(ended, 69);
+  const { findings } = FindingsSchema.parse(JSON.parse(ended.stdout));
+  expect(findings.filter(({ state }) => state === 'lacks').map(({ part }) => part)).toEqual(['store']);
+});
