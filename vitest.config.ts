@@ -11,10 +11,11 @@ export default defineConfig({
       tier(
         'unit',
         [
-          'test/{domain,tasks,statistics,instruments,scaffolds,model,store,activities,cli,sandbox,worker,embedded}/**/*.test.ts',
+          'test/{domain,tasks,statistics,instruments,scaffolds,model,store,activities,cli,sandbox}/**/*.test.ts',
         ],
         20_000,
       ),
+      tier('server', ['test/{embedded,worker}/**/*.test.ts'], 60_000, false),
       tier('workflow', ['test/workflows/**/*.test.ts'], 60_000, false),
       tier('engine', ['test/engine/**/*.test.ts'], 180_000, false),
       tier('s3', ['test/s3/**/*.test.ts'], 120_000, false),

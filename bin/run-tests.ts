@@ -56,7 +56,7 @@ for (const stage of stages) {
 
 const work = mkdtempSync(path.join(tmpdir(), 'passband-tests-'));
 const reportFile = path.join(work, 'report.json');
-for (const project of ['unit', 'workflow', 's3', 'engine', 'e2e']) {
+for (const project of ['unit', 'server', 'workflow', 's3', 'engine', 'e2e']) {
   console.log(`\n== tests: ${project}`);
   const run = spawnSync(
     'vitest',
