@@ -1,32 +1,38 @@
 #!/bin/sh
 # npm run check: the inner loop. Format, lint, types, import directions, dead code, unit and workflow tests, replay.
-# The workflow tests wait on their server more than they work, so they run beside the rest.
+# The tests wait more than they work, so both tiers run beside the static checks.
 set -eu
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
-workflows=
+tiers=""
 finish() {
   status=$?
-  [ -z "$workflows" ] || kill "$workflows" 2>/dev/null || true
+  for tier in $tiers; do kill "$(cat "$work/$tier.pid")" 2>/dev/null || true; done
   rm -rf "$work"
   exit "$status"
 }
 trap finish EXIT INT TERM
 
-vitest run --project workflow >"$work/workflow.log" 2>&1 &
-workflows=$!
+for tier in workflow unit; do
+  vitest run --project "$tier" >"$work/$tier.log" 2>&1 &
+  echo $! >"$work/$tier.pid"
+  tiers="$tiers $tier"
+done
 prettier --check --cache --log-level warn .
 tsc -p . --incremental --tsBuildInfoFile node_modules/.cache/tsc.json
 eslint --cache --cache-location node_modules/.cache/eslint/ .
 depcruise --config .dependency-cruiser.cjs --output-type err-long \
   activities cli domain embedded instruments model sandbox scaffolds statistics store tasks worker workflows
 knip
-vitest run --project unit
-if wait "$workflows"; then
-  tail -n 6 "$work/workflow.log"
-  workflows=
-else
-  workflows=
-  cat "$work/workflow.log"
-  exit 1
-fi
+failed=0
+for tier in unit workflow; do
+  if wait "$(cat "$work/$tier.pid")"; then
+    echo "$tier:"
+    tail -n 6 "$work/$tier.log"
+  else
+    cat "$work/$tier.log"
+    failed=1
+  fi
+done
+tiers=""
+exit "$failed"
