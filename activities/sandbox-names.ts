@@ -1,7 +1,7 @@
 // Names and labels of a generation's sandboxes: derived, so that whoever asks again finds the same ones.
 import { createHash } from 'node:crypto';
 import { sandboxLabel } from '../domain/slug.ts';
-import { storeLabel, workflowLabel } from '../domain/sandbox-labels.ts';
+import { sweepLabels, workflowLabel } from '../domain/sandbox-labels.ts';
 import type { Grading } from './subject.ts';
 
 /** 12 hex digits of the generation's identity; `storeId` keeps two stores on one engine apart. */
@@ -37,9 +37,8 @@ export function sandboxLabels({
 }: LabelsOf): Readonly<Record<string, string>> {
   return {
     ...generationLabels(generationId(storeId, grading)),
-    [storeLabel]: storeId,
+    ...sweepLabels(storeId, grading.plan.sweep),
     [workflowLabel]: workflow,
-    'passband.sweep': sandboxLabel(grading.plan.sweep),
     'passband.task': sandboxLabel(grading.task.slug),
     'passband.phase': sandboxLabel(phase),
     'passband.trial': sandboxLabel(`${grading.name}.g${grading.generation}`),

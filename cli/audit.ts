@@ -1,9 +1,8 @@
 // passband audit DIR: the gate alone. The funnel (read, built, oracle passes, nop fails, kept), with a reason for each task lost.
 import { Command } from 'commander';
-import { GateRecordSchema } from '../domain/gate.ts';
+import { GateRecordSchema, type GateRecord } from '../domain/gate.ts';
 import type { RejectionReason } from '../domain/failures.ts';
 import type { Plan, Rejection } from '../domain/sweep.ts';
-import type { GateRecord } from '../domain/gate.ts';
 import { readGates } from '../store/verdicts.ts';
 import { positiveInt } from './numbers.ts';
 import { exitCodes, formatTable, note, printJson, printLine } from './output.ts';

@@ -13,9 +13,9 @@ import { slugOf } from '../domain/slug.ts';
 import { engineLacks } from '../sandbox/engine/unsupported.ts';
 import { scaffoldNamed } from '../scaffolds/index.ts';
 import type { Store } from '../store/port.ts';
+import { digestOf } from '../tasks/digest.ts';
 import { packTask } from '../tasks/package.ts';
 import { readTaskSet, type SetTask, type TaskSet } from '../tasks/task-set.ts';
-import { digestOf } from './canonical-json.ts';
 import { placeOf } from './check.ts';
 import type { ModelRequest, SweepRequest } from './sweep-request.ts';
 

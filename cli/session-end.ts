@@ -1,6 +1,6 @@
 // The end of a command's session: its worker drained, the sweep's sandboxes removed, all that it started ended.
 import { interruptionKey } from '../domain/layout.ts';
-import { sandboxLabel } from '../domain/slug.ts';
+import { sweepLabels } from '../domain/sandbox-labels.ts';
 import { InterruptionSchema } from '../domain/sweep.ts';
 import { putJson } from '../store/objects.ts';
 import type { Store } from '../store/port.ts';
@@ -34,7 +34,7 @@ export async function endSession(
   if (engine !== null) {
     await attempt('trials in flight will count this end as a loss', () => putInterruption(store, sweep));
     await attempt('sandboxes may be left on the engine', () =>
-      removeSandboxes(engine, { 'passband.store': storeId, 'passband.sweep': sandboxLabel(sweep) }),
+      removeSandboxes(engine, sweepLabels(storeId, sweep)),
     );
   }
   await attempt('not everything that this command started has ended', stop);

@@ -1,4 +1,5 @@
 // Labels by which a sandbox is found again when nobody holds it any more.
+import { sandboxLabel } from './slug.ts';
 
 /** The store whose trials the sandbox belongs to, by its id. */
 export const storeLabel = 'passband.store';
@@ -8,3 +9,9 @@ export const storeLabel = 'passband.store';
  * driver whose labels are short (63 characters) keeps it as an annotation.
  */
 export const workflowLabel = 'passband.workflow';
+
+/** What finds all sandboxes of one sweep of a store. */
+export const sweepLabels = (storeId: string, sweep: string): Readonly<Record<string, string>> => ({
+  [storeLabel]: storeId,
+  'passband.sweep': sandboxLabel(sweep),
+});

@@ -34,14 +34,14 @@ export function digestTask(task: Task, files: readonly TaskFile[]): string {
     })),
     files: listed(files, (path) => acts(task, path)),
   };
-  return sha256Of(acting);
+  return digestOf(acting);
 }
 
 /** The same of the solution's files and environment; null where no step has a solution. */
 export function digestSolution(task: Task, files: readonly TaskFile[]): string | null {
   const dirs = task.steps.flatMap((step) => step.solutionDir ?? []);
   if (dirs.length === 0) return null;
-  return sha256Of({
+  return digestOf({
     version: 1,
     env: task.solutionEnv,
     steps: task.steps.map((step) => step.solutionDir),
@@ -51,7 +51,7 @@ export function digestSolution(task: Task, files: readonly TaskFile[]): string |
 
 /** Digest of a build context: the same files give the same image. */
 export function digestContext(files: readonly TaskFile[]): string {
-  return sha256Of({ version: 1, files: listed(files, () => true) });
+  return digestOf({ version: 1, files: listed(files, () => true) });
 }
 
 function acts(task: Task, path: string): boolean {
@@ -83,7 +83,8 @@ function listed(files: readonly TaskFile[], wanted: (path: string) => boolean): 
     .sort(byPath);
 }
 
-function sha256Of(value: object): string {
+/** sha256 in hex of a value's canonical JSON (RFC 8785): equal values have equal digests. */
+export function digestOf(value: object): string {
   const text = canonicalize(value);
   if (text === undefined) throw new TypeError('a digest is taken of JSON only');
   return createHash('sha256').update(text).digest('hex');
