@@ -11,7 +11,7 @@ export default defineConfig({
       tier(
         'unit',
         [
-          'test/{domain,tasks,statistics,instruments,scaffolds,model,store,activities,cli,sandbox}/**/*.test.ts',
+          'test/{domain,tasks,statistics,instruments,scaffolds,model,store,activities,cli,sandbox,k8s,helm,terraform}/**/*.test.ts',
         ],
         20_000,
       ),
@@ -19,6 +19,7 @@ export default defineConfig({
       tier('workflow', ['test/workflows/**/*.test.ts'], 60_000, false),
       tier('engine', ['test/engine/**/*.test.ts'], 180_000, false),
       tier('s3', ['test/s3/**/*.test.ts'], 120_000, false),
+      tier('cluster', ['test/cluster/**/*.test.ts'], 300_000, false),
       tier('e2e', ['test/e2e/**/*.test.ts'], 600_000, false),
     ],
   },

@@ -5,8 +5,10 @@ import type { NetworkProof } from '../domain/network.ts';
 import type { Healthcheck, User } from '../domain/task.ts';
 import { SandboxGone, type Sandbox } from '../sandbox/port.ts';
 import { smallArchive } from './archives.ts';
+import { proveClosed } from './egress/prove.ts';
 import { endPhase, phases, readPhase } from './phase-records.ts';
 import { openAgentSandbox } from './provision.ts';
+import { startTaskServices } from './services.ts';
 import { resolveSubject, type Grading } from './subject.ts';
 import type { PhaseInput } from './types.ts';
 import type { Run, World } from './world.ts';
@@ -25,7 +27,7 @@ export async function passBarrier(world: World, { subject }: PhaseInput, run: Ru
   const grading = await resolveSubject(world, subject);
   if ((await readPhase(world, phases.barrier(grading))) !== null) return;
   const sandbox = await openAgentSandbox(world, grading);
-  const network = await openBarrier(sandbox, grading, run);
+  const network = await openBarrier(world, { sandbox, grading, run });
   await endPhase(world, phases.barrier(grading), {
     format: 'passband.phase.barrier',
     version: 1,
@@ -33,43 +35,25 @@ export async function passBarrier(world: World, { subject }: PhaseInput, run: Ru
   });
 }
 
-/** Proves the network, makes the log folders, starts the image's ENTRYPOINT and waits for the healthcheck. */
-export async function openBarrier(
-  sandbox: Sandbox,
-  grading: Grading,
-  run: Pick<Run, 'attempt' | 'signal'>,
-): Promise<NetworkProof> {
-  const network = await proveClosed(sandbox, grading, run.signal);
+export interface BarrierOf {
+  readonly sandbox: Sandbox;
+  readonly grading: Grading;
+  readonly run: Pick<Run, 'attempt' | 'signal'>;
+}
+
+/** Proves the network, makes the log folders, starts the image's ENTRYPOINT or the services, waits for the healthcheck. */
+export async function openBarrier(world: World, { sandbox, grading, run }: BarrierOf): Promise<NetworkProof> {
+  const network = await proveClosed(world, { sandbox, grading, run });
   await sandbox.putFiles(() => smallArchive(logFolders), { dir: '/', replace: false, owner: null });
   const { entrypoint } = sandbox.image;
-  if (entrypoint.length > 0) await sandbox.start({ id: 'entrypoint', argv: [...entrypoint, ...idleCommand] });
-  const { healthcheck } = grading.task.task;
+  const { healthcheck, services } = grading.task.task;
+  if (services !== undefined) await startTaskServices(world, { sandbox, grading, run, of: 'agent' });
+  else if (entrypoint.length > 0)
+    await sandbox.start({ id: 'entrypoint', argv: [...entrypoint, ...idleCommand] });
   if (healthcheck !== null) {
     await waitHealthy(sandbox, { healthcheck, user: null, name: 'healthcheck', grading, run });
   }
   return network;
-}
-
-/**
- * The network proof of a sandbox in which nothing of the task has run.
- * @throws ClassifiedError EgressOpen or EgressUnprovable
- */
-export async function proveClosed(
-  sandbox: Sandbox,
-  { plan, task }: Pick<Grading, 'plan' | 'task'>,
-  signal: AbortSignal,
-): Promise<NetworkProof> {
-  const proof = await sandbox.proveNetwork(signal);
-  const declared = plan.network === 'as-declared' && task.task.networkMode === 'public';
-  if (proof.outcome === 'denied' || (proof.outcome === 'as-declared' && declared)) return proof;
-  const open = proof.probes.filter(({ outcome }) => outcome !== 'denied').map(({ target }) => target);
-  const seen = open.length > 0 ? open.join(', ') : proof.interfaces.map(({ name }) => name).join(', ');
-  throw proof.outcome === 'unprovable'
-    ? new ClassifiedError(
-        'EgressUnprovable',
-        `closed egress cannot be proved in ${sandbox.identity.name}: ${seen}`,
-      )
-    : new ClassifiedError('EgressOpen', `egress is open from ${sandbox.identity.name}: ${seen}`);
 }
 
 export interface HealthWait {

@@ -1,13 +1,16 @@
 // The delta of a step's end: what the agent's processes left, stopped first where the verifier is another sandbox.
 import type { DeltaManifest } from '../domain/delta.ts';
 import { DeltaManifestSchema, deltaLimitBytes } from '../domain/delta.ts';
+import type { NetworkProof } from '../domain/network.ts';
 import type { Ref } from '../domain/refs.ts';
 import type { Artifact, Step } from '../domain/task.ts';
 import { isWithin } from '../domain/paths.ts';
 import type { Sandbox, TakenDelta } from '../sandbox/port.ts';
 import { isOwnDoing } from './barrier.ts';
 import { collect } from './collect.ts';
+import { proveStillClosed } from './egress/prove.ts';
 import { readGround, type Ground } from './ground.ts';
+import { laidInMain, sinceLaid } from './laid-files.ts';
 import { endPhase, needPhase, phases, readPhase, type DeltaRecord } from './phase-records.ts';
 import { openAgentSandbox } from './provision.ts';
 import { isLastStep, resolveSubject, stepAt, type Grading } from './subject.ts';
@@ -29,9 +32,20 @@ const ownFolders: ReadonlySet<string> = new Set([
 export async function takeDelta(world: World, { subject, step }: StepInput, run: Run): Promise<DeltaOutcome> {
   const grading = await resolveSubject(world, subject);
   const phase = phases.delta(grading, step);
-  const record =
-    (await readPhase(world, phase)) ?? (await endPhase(world, phase, await take(world, grading, step, run)));
+  const before = await readPhase(world, phase);
+  const record = before ?? (await endPhase(world, phase, await take(world, grading, step, run)));
+  if (isLastStep(grading, step) && (await readGround(world, grading)).environmentMode === 'separate') {
+    await letGoAgent(world, grading);
+  }
   return { ending: record.ending, finalState: record.finalState };
+}
+
+/** All that is left of the agent's work lies in the store: its sandbox holds no place while the verifier has one. */
+async function letGoAgent(world: World, grading: Grading): Promise<void> {
+  const { name } = (await needPhase(world, phases.provision(grading))).sandbox;
+  world.sandboxes.letGo(name, (error) =>
+    world.log.warn({ sandbox: name, error: String(error) }, 'a sandbox stays until its clean-up'),
+  );
 }
 
 const recordOf = (fields: Omit<DeltaRecord, 'format' | 'version'>): DeltaRecord => ({
@@ -41,17 +55,22 @@ const recordOf = (fields: Omit<DeltaRecord, 'format' | 'version'>): DeltaRecord 
 });
 
 /** No final state can be read: what runs inside has ended the sandbox, and the episode's ending says how. */
-const noFinalState = (ending: DeltaRecord['ending'], warnings: string[]): DeltaRecord =>
-  recordOf({ finalState: false, ending, delta: null, warnings });
+const noFinalState = (
+  ending: DeltaRecord['ending'],
+  { network, warnings }: Pick<DeltaRecord, 'network' | 'warnings'>,
+): DeltaRecord => recordOf({ finalState: false, ending, delta: null, network, warnings });
 
 async function take(world: World, grading: Grading, index: number, run: Run): Promise<DeltaRecord> {
   await needPhase(world, phases.episode(grading, index));
   const warnings: string[] = [];
+  let network: NetworkProof | null = null;
   try {
     const sandbox = await openAgentSandbox(world, grading);
+    // While the agent's processes still run: what they could reach until now.
+    network = await proveStillClosed(world, { sandbox, grading, run });
     const ground = await readGround(world, grading);
     let content: Ref | null = null;
-    const watch = { signal: run.signal, log: world.log };
+    const watch = { signal: run.signal, world };
     const taken = await underWatch(sandbox, watch, async (signal) => {
       if (ground.environmentMode === 'separate') {
         warnings.push(...(await collect(sandbox, grading.task.task, index, signal)));
@@ -63,14 +82,20 @@ async function take(world: World, grading: Grading, index: number, run: Run): Pr
         content = await world.store.putBlob(tar);
       });
     });
-    if (taken.overLimit) return noFinalState('agent-disk-full', warnings);
-    const manifest = manifestOf(taken, content, grading);
+    if (taken.overLimit) return noFinalState('agent-disk-full', { network, warnings });
+    const whole = manifestOf(taken, content, grading);
+    const handsOver = handsOverArtifacts(stepAt(grading, index), ground);
+    const manifest = handsOver ? whole : await withoutLaid(world, sandbox, grading, whole);
+    if (handsOver) warnings.push(...ofServices(stepAt(grading, index)));
     const delta = await world.store.putBlob(Buffer.from(JSON.stringify(DeltaManifestSchema.parse(manifest))));
-    return recordOf({ finalState: true, ending: null, delta, warnings });
+    return recordOf({ finalState: true, ending: null, delta, network, warnings });
   } catch (error) {
     if (isOwnDoing(error)) {
       const full = error.state.why === 'disk';
-      return noFinalState(full ? 'agent-disk-full' : null, [...warnings, error.message]);
+      return noFinalState(full ? 'agent-disk-full' : null, {
+        network,
+        warnings: [...warnings, error.message],
+      });
     }
     throw error;
   }
@@ -90,8 +115,27 @@ function takeFrom(
   sink: Parameters<Sandbox['takeDelta']>[1],
 ): Promise<TakenDelta> {
   return handsOverArtifacts(step, ground)
-    ? sandbox.takeArtifacts([...step.artifacts, handOver], deltaLimitBytes, sink)
+    ? sandbox.takeArtifacts([...step.artifacts.filter(isOfMain), handOver], deltaLimitBytes, sink)
     : sandbox.takeDelta(deltaLimitBytes, sink);
+}
+
+const isOfMain = ({ service }: Artifact): boolean => service === null || service === 'main';
+
+/** A warning for each artifact that lies in the container of a service. */
+const ofServices = ({ artifacts }: Step): string[] =>
+  artifacts
+    .filter((artifact) => !isOfMain(artifact))
+    .map(({ source, service }) => `artifact ${source} of service ${service ?? ''} is not handed over`);
+
+async function withoutLaid(
+  world: World,
+  sandbox: Sandbox,
+  { task }: Grading,
+  manifest: DeltaManifest,
+): Promise<DeltaManifest> {
+  if (task.task.services === undefined) return manifest;
+  const { files } = await world.packages.of(task);
+  return sinceLaid(world, sandbox, manifest, laidInMain(task.task, files));
 }
 
 /** What was laid by us, for the oracle or for every agent, is no part of anybody's work. */

@@ -2,7 +2,13 @@
 import { z } from 'zod';
 import { ClassifiedError } from '../domain/errors.ts';
 import { PristineFactsSchema, type PristineFacts } from '../domain/delta.ts';
-import { ImageSchema, type GateStep, type Image } from '../domain/gate.ts';
+import {
+  ImageSchema,
+  ServiceImagesSchema,
+  type GateStep,
+  type Image,
+  type ServiceImages,
+} from '../domain/gate.ts';
 import { gatePrefix } from '../domain/layout.ts';
 import { readJson } from '../store/objects.ts';
 import { readSweepGate } from './gate/gate-records.ts';
@@ -15,6 +21,7 @@ export const PreparedSchema = z.strictObject({
   version: z.literal(1),
   image: ImageSchema,
   verifierImage: ImageSchema.nullable(),
+  serviceImages: ServiceImagesSchema.optional(),
   pristine: PristineFactsSchema,
 });
 export type Prepared = z.infer<typeof PreparedSchema>;
@@ -22,6 +29,8 @@ export type Prepared = z.infer<typeof PreparedSchema>;
 export interface Ground {
   readonly image: Image;
   readonly verifierImage: Image | null;
+  /** Absent where the task is one container. */
+  readonly serviceImages?: ServiceImages | undefined;
   readonly environmentMode: 'shared' | 'separate';
   /** Of the image that verifies. */
   readonly pristine: PristineFacts;
@@ -59,6 +68,7 @@ export async function readGround(world: World, grading: Grading): Promise<Ground
   return {
     image: record.image,
     verifierImage: record.verifierImage,
+    serviceImages: record.serviceImages,
     environmentMode: record.environmentMode,
     pristine: record.pristine,
     oracle: record.outcome === 'kept' ? record.steps : null,

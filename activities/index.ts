@@ -1,13 +1,13 @@
 // The activities as a worker registers them: each one framed by heartbeats, cancellation and the failure table.
 import { takeDelta } from './delta.ts';
-import { passBarrier } from './barrier.ts';
 import { cleanUp } from './clean-up.ts';
 import { runEpisode } from './episode/run-episode.ts';
 import { concludeGate } from './gate/conclude-gate.ts';
 import { prepareTask } from './gate/prepare-task.ts';
 import { readGate } from './gate/read-gate.ts';
 import { performing } from './performing.ts';
-import { provision } from './provision.ts';
+import { setUp } from './set-up.ts';
+import { beginSweep, finishSweep } from './sweep-ends.ts';
 import { readDone, readPlan, readTrial } from './trial-state.ts';
 import type { Activities } from './types.ts';
 import { recordFailure, recordVerdict } from './verdict.ts';
@@ -21,12 +21,13 @@ export function createActivities(deps: ActivityDeps): Activities {
   const world = createWorld(deps);
   return {
     readPlan: performing(world, 'readPlan', readPlan),
+    beginSweep: performing(world, 'beginSweep', beginSweep),
+    finishSweep: performing(world, 'finishSweep', finishSweep),
     readDone: performing(world, 'readDone', readDone),
     readTrial: performing(world, 'readTrial', readTrial),
     readGate: performing(world, 'readGate', readGate),
     prepareTask: performing(world, 'prepareTask', prepareTask),
-    provision: performing(world, 'provision', provision),
-    passBarrier: performing(world, 'passBarrier', passBarrier),
+    provision: performing(world, 'provision', setUp),
     runEpisode: performing(world, 'runEpisode', runEpisode),
     takeDelta: performing(world, 'takeDelta', takeDelta),
     verify: performing(world, 'verify', verify),

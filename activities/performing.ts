@@ -1,5 +1,6 @@
 // The frame around every activity: heartbeats, cancellation, translation of failures, one log line.
 import { Context } from '@temporalio/activity';
+import type { Activities } from './types.ts';
 import { classOf, failureOf } from './translate.ts';
 import type { Run, World } from './world.ts';
 
@@ -9,23 +10,28 @@ const heartbeatMs = 5_000;
 /** An activity as the worker registers it, of a body that knows nothing of Temporal. */
 export function performing<Input, Output>(
   world: World,
-  phase: string,
+  name: keyof Activities,
   body: (world: World, input: Input, run: Run) => Promise<Output>,
 ): (input: Input) => Promise<Output> {
   return async (input) => {
     const context = Context.current();
     const { attempt, workflowExecution } = context.info;
+    let phase: string = name;
     let details: Readonly<Record<string, unknown>> = {};
+    const beat = (): void => context.heartbeat({ ...details, phase });
     const run: Run = {
       attempt,
       workflow: workflowExecution?.workflowId ?? 'none',
       signal: context.cancellationSignal,
       heartbeat: (now) => {
         details = now;
-        context.heartbeat(now);
+        beat();
+      },
+      enter: (next) => {
+        phase = next;
       },
     };
-    const beats = setInterval(() => context.heartbeat(details), heartbeatMs);
+    const beats = setInterval(beat, heartbeatMs);
     const sandboxes = world.sandboxes.forActivity();
     const started = performance.now();
     const line = (): Record<string, unknown> => ({
@@ -36,11 +42,11 @@ export function performing<Input, Output>(
     });
     try {
       const output = await body({ ...world, sandboxes }, input, run);
-      world.log.info(line(), `${phase} done`);
+      world.log.info(line(), `${name} done`);
       return output;
     } catch (error) {
       if (run.signal.aborted) throw run.signal.reason;
-      const failure = failureOf(error, { attempt, unit: Math.random() });
+      const failure = failureOf(error, { attempt, unit: Math.random(), phase });
       const stack = classOf(error) === 'Unexpected' && error instanceof Error ? { stack: error.stack } : {};
       world.log.warn({ ...line(), failure: failure.type, ...stack }, `${phase}: ${failure.message}`);
       throw failure;

@@ -63,6 +63,8 @@ export const DeltaRecordSchema = z.strictObject({
   ending: z.literal('agent-disk-full').nullable(),
   /** The manifest; null where there is no final state. */
   delta: RefSchema.nullable(),
+  /** The network at the episode's end; null where the sandbox had ended by then, and in records from before it was looked at. */
+  network: NetworkProofSchema.nullable().default(null),
   warnings: z.array(z.string()),
 });
 export type DeltaRecord = z.infer<typeof DeltaRecordSchema>;

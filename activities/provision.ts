@@ -1,10 +1,12 @@
 // Provision: the agent's sandbox of a generation, created or adopted, with its identity stored.
-import type { Image } from '../domain/gate.ts';
+import type { Image, ServiceImages } from '../domain/gate.ts';
 import type { Sandbox, SandboxSpec } from '../sandbox/port.ts';
 import { envOf } from './environment.ts';
 import { readGround } from './ground.ts';
 import { endPhase, needPhase, phases, readPhase } from './phase-records.ts';
+import { lifetimeSecOf } from './sandbox-lifetime.ts';
 import { generationId, sandboxLabels, sandboxName } from './sandbox-names.ts';
+import { servicesOf } from './services.ts';
 import { resolveSubject, type Grading } from './subject.ts';
 import type { PhaseInput, ProvisionOutcome } from './types.ts';
 import type { Run, World } from './world.ts';
@@ -13,13 +15,15 @@ export async function provision(world: World, { subject }: PhaseInput, run: Run)
   const grading = await resolveSubject(world, subject);
   const before = await readPhase(world, phases.provision(grading));
   if (before !== null) return { uid: before.sandbox.uid, host: before.sandbox.host };
-  const { image } = await readGround(world, grading);
+  const { image, serviceImages } = await readGround(world, grading);
   const startedAt = world.now().toISOString();
   const spec = await sandboxSpec(world, grading, {
     phase: 'agent',
     image,
+    serviceImages,
     env: envOf(world, grading.task.task.env),
     workflow: run.workflow,
+    baseline: true,
   });
   const sandbox = await world.driver.create(spec, run.signal);
   await world.sandboxes.keep(sandbox);
@@ -43,9 +47,13 @@ export interface SandboxUse {
   /** The last part of the name. */
   readonly phase: string;
   readonly image: Image;
+  /** The task's services are beside it; absent: they are not, or there are none. */
+  readonly serviceImages?: ServiceImages | undefined;
   readonly env: Readonly<Record<string, string>>;
   /** Who asks for it. */
   readonly workflow: string;
+  /** Its delta will be taken. */
+  readonly baseline: boolean;
   /** The image is not the task's: its own work directory stands. */
   readonly ownWorkdir?: boolean;
 }
@@ -54,11 +62,12 @@ export interface SandboxUse {
 export async function sandboxSpec(
   world: World,
   grading: Pick<Grading, 'plan' | 'task' | 'name' | 'generation'>,
-  { phase, image, env, workflow, ownWorkdir = false }: SandboxUse,
+  { phase, image, serviceImages, env, workflow, baseline, ownWorkdir = false }: SandboxUse,
 ): Promise<SandboxSpec> {
   const storeId = await world.storeId();
   const { task } = grading.task;
   const { limits } = task;
+  const services = servicesOf(task, serviceImages);
   return {
     name: sandboxName(generationId(storeId, grading), phase),
     image,
@@ -69,6 +78,9 @@ export async function sandboxSpec(
     pids: limits.pids.value,
     env,
     workdir: ownWorkdir ? null : task.workdir,
+    baseline,
+    lifetimeSec: lifetimeSecOf(task),
     network: grading.plan.network === 'as-declared' && task.networkMode === 'public' ? 'as-declared' : 'deny',
+    ...(services === undefined ? {} : { services }),
   };
 }

@@ -2,23 +2,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxGone, type Sandbox } from '../sandbox/port.ts';
 import { untilAborted } from './sandbox-pool.ts';
-import type { Log } from './world.ts';
-
-const pollMs = 3_000;
+import type { World } from './world.ts';
 
 export interface WatchOptions {
   /** Aborted with SandboxGone: also where the sandbox's files outgrow its disk limit. */
   readonly found: AbortController;
-  readonly log: Log;
+  readonly world: Pick<World, 'log' | 'waits'>;
 }
 
 /** Polls the state until there is something to say of it, or the function that it answers is called. */
-export function watchSandbox(sandbox: Sandbox, { found, log }: WatchOptions): () => Promise<void> {
+export function watchSandbox(
+  sandbox: Sandbox,
+  { found, world: { log, waits } }: WatchOptions,
+): () => Promise<void> {
   const stopped = new AbortController();
   const watching = (async () => {
     while (!stopped.signal.aborted) {
       try {
-        await sleep(pollMs, undefined, { signal: stopped.signal });
+        await sleep(waits.sandboxPollMs, undefined, { signal: stopped.signal });
       } catch {
         return; // stopped: nothing else ends this sleep
       }
@@ -48,11 +49,11 @@ export function watchSandbox(sandbox: Sandbox, { found, log }: WatchOptions): ()
  */
 export async function underWatch<T>(
   sandbox: Sandbox,
-  { signal, log }: { readonly signal: AbortSignal; readonly log: Log },
+  { signal, world }: { readonly signal: AbortSignal } & Pick<WatchOptions, 'world'>,
   body: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const found = new AbortController();
-  const stopWatch = watchSandbox(sandbox, { found, log });
+  const stopWatch = watchSandbox(sandbox, { found, world });
   try {
     return await untilAborted(found.signal, body(AbortSignal.any([signal, found.signal])));
   } finally {

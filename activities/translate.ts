@@ -1,6 +1,6 @@
 // What a failed activity says to its workflow: an ApplicationFailure whose type is a class of the failure table.
 import { ApplicationFailure } from '@temporalio/common';
-import { activityBackoff, fullJitterMs } from '../domain/backoff.ts';
+import { activityBackoff, askedBackoff, fullJitterMs } from '../domain/backoff.ts';
 import { ClassifiedError, InputError, ObjectError } from '../domain/errors.ts';
 import { failureTable, type FailureClass } from '../domain/failures.ts';
 import { SandboxGone } from '../sandbox/port.ts';
@@ -13,22 +13,31 @@ export interface Attempt {
   readonly attempt: number;
   /** In [0, 1): where in the backoff's range this wait lies. */
   readonly unit: number;
+  /** What the activity was at. */
+  readonly phase: string;
 }
 
 /**
  * The failure by the table: the class as its type, retried by the server only where the table says that the same
  * activity is asked again, after a wait with full jitter or the one that the other side asked for.
  */
-export function failureOf(error: unknown, { attempt, unit }: Attempt): ApplicationFailure {
+export function failureOf(error: unknown, { attempt, unit, phase }: Attempt): ApplicationFailure {
   const failureClass = classOf(error);
   const retried = failureTable[failureClass].retry === 'activity';
   const asked = error instanceof ClassifiedError ? error.retryAfterMs : null;
   return ApplicationFailure.create({
     message: bounded(messageOf(error)),
     type: failureClass,
+    details: [{ phase }],
     nonRetryable: !retried,
-    ...(retried ? { nextRetryDelay: asked ?? fullJitterMs(activityBackoff, attempt, unit) } : {}),
+    ...(retried ? { nextRetryDelay: waitOf(asked, { attempt, unit }) } : {}),
   });
+}
+
+/** Whoever asks for a second and refuses again and again is asked less often than that; a number of tries is to last. */
+function waitOf(asked: number | null, { attempt, unit }: Omit<Attempt, 'phase'>): number {
+  if (asked === null) return fullJitterMs(activityBackoff, attempt, unit);
+  return Math.max(asked, fullJitterMs(askedBackoff, attempt, unit));
 }
 
 /** The class of any error: what no boundary has named is `Unexpected`. */

@@ -114,6 +114,10 @@ export interface StepInput extends PhaseInput {
 export interface Activities {
   /** The plan's shape and the settings as they are now. */
   readPlan(input: { readonly sweep: string; readonly plan: Ref }): Promise<SweepShape>;
+  /** Surveys what no trial of the sweep may reach, once, before anything else: where that cannot be proved it fails at once. */
+  beginSweep(input: { readonly sweep: string }): Promise<void>;
+  /** Removes whatever is left of the sweep's sandboxes, and what was made beside them. */
+  finishSweep(input: { readonly sweep: string }): Promise<void>;
   /** Which trials at positions [first, first + count) have a verdict: what a resumed sweep does not start. */
   readDone(input: {
     readonly sweep: string;
@@ -134,10 +138,11 @@ export interface Activities {
     readonly plan: Ref;
     readonly task: number;
   }): Promise<GateSummary | GateReady>;
-  /** Creates or adopts the agent's sandbox. */
+  /**
+   * Creates or adopts the agent's sandbox; proves closed egress, then starts the image's ENTRYPOINT and waits for the
+   * healthcheck. What fails behind the sandbox's creation fails as phase `passBarrier`.
+   */
   provision(input: PhaseInput): Promise<ProvisionOutcome>;
-  /** Proves closed egress, then starts the image's ENTRYPOINT and waits for the healthcheck. */
-  passBarrier(input: PhaseInput): Promise<void>;
   /** Runs one step's episode, or goes on with it from its turn records. Heartbeats. */
   runEpisode(input: StepInput): Promise<EpisodeOutcome>;
   /** Stops the agent's processes and takes the delta of this step's end. */

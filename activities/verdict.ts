@@ -3,6 +3,7 @@ import { ClassifiedError } from '../domain/errors.ts';
 import { failureKeyOf, interruptionKey, verdictKey } from '../domain/layout.ts';
 import type { EpisodeSummary } from '../domain/episode.ts';
 import type { FailureClass } from '../domain/failures.ts';
+import type { NetworkProof } from '../domain/network.ts';
 import { InterruptionSchema } from '../domain/sweep.ts';
 import type { Limits } from '../domain/task.ts';
 import {
@@ -126,7 +127,17 @@ async function agentSandboxes(world: World, grading: Grading): Promise<SandboxRe
   if (provisioned === null || barrier === null) return [];
   const { uid, host, imageDigest } = provisioned.sandbox;
   const step = grading.task.task.steps[0]?.name ?? '';
-  return [{ phase: 'agent', step, uid, host, imageDigest, network: barrier.network }];
+  const networkAtEnd = await networkAtEndOf(world, grading);
+  return [{ phase: 'agent', step, uid, host, imageDigest, network: barrier.network, networkAtEnd }];
+}
+
+/** At the end of the last step that came to its delta. */
+async function networkAtEndOf(world: World, grading: Grading): Promise<NetworkProof | null> {
+  for (let index = grading.task.task.steps.length - 1; index >= 0; index -= 1) {
+    const delta = await readPhase(world, phases.delta(grading, index));
+    if (delta !== null) return delta.network;
+  }
+  return null;
 }
 
 type Totals = Pick<

@@ -9,6 +9,7 @@ import type { SandboxDriver } from '../sandbox/port.ts';
 import { readJson, readJsonRef } from '../store/objects.ts';
 import type { Store } from '../store/port.ts';
 import { Cache } from './cache.ts';
+import { Surveys } from './egress/surveys.ts';
 import { ModelClients } from './model-clients.ts';
 import { Packages } from './packages.ts';
 import { SandboxPool } from './sandbox-pool.ts';
@@ -39,9 +40,22 @@ export interface Run {
   readonly workflow: string;
   readonly signal: AbortSignal;
   readonly heartbeat: (details: Readonly<Record<string, unknown>>) => void;
+  /** From here on a failure belongs to this phase, where one activity does several. */
+  readonly enter: (phase: string) => void;
 }
 
+/** Waits of activities that end by themselves. Tests make them short. */
+export interface Waits {
+  /** Between two looks at a sandbox that runs. */
+  readonly sandboxPollMs: number;
+  /** For a forger of rewards to show itself: a loop that rewrites a few times a second, or waits for the file to appear. */
+  readonly forgeryMs: number;
+}
+
+const realWaits: Waits = { sandboxPollMs: 3_000, forgeryMs: 700 };
+
 export interface World extends ActivityDeps {
+  readonly waits: Waits;
   readonly sandboxes: SandboxPool;
   readonly models: ModelClients;
   readonly packages: Packages;
@@ -49,26 +63,37 @@ export interface World extends ActivityDeps {
   /** Gate records of sweeps, by key: each is written once. */
   readonly gates: Cache<GateRecord>;
   readonly storeId: () => Promise<string>;
+  readonly surveys: Surveys;
 }
 
-export function createWorld(deps: ActivityDeps): World {
-  let storeId: Promise<string> | null = null;
+export function createWorld(deps: ActivityDeps, waits = realWaits): World {
+  const { store, driver, env, now } = deps;
+  const storeId = readOnce(() => readStoreId(store));
+  const settingsOf = (sweep: string): Promise<SweepSettings> => readSettings(deps, sweep);
   return {
     ...deps,
+    waits,
     sandboxes: new SandboxPool(deps.driver, deps.concurrency),
     models: new ModelClients(deps.env),
     packages: new Packages(deps.store),
     plans: new Cache(4),
     gates: new Cache(64),
-    storeId: async () => {
-      storeId ??= readStoreId(deps.store);
-      try {
-        return await storeId;
-      } catch (error) {
-        storeId = null;
-        throw error;
-      }
-    },
+    storeId,
+    surveys: new Surveys({ driver, store, storeId, settingsOf, env, now }),
+  };
+}
+
+/** What is read once and kept; a failure is not kept. */
+function readOnce<T>(read: () => Promise<T>): () => Promise<T> {
+  let value: Promise<T> | null = null;
+  return async () => {
+    value ??= read();
+    try {
+      return await value;
+    } catch (error) {
+      value = null;
+      throw error;
+    }
   };
 }
 
@@ -86,7 +111,7 @@ async function configured<T>(reading: Promise<T>): Promise<T> {
 }
 
 /** @throws ClassifiedError ConfigInvalid where the sweep has none */
-export async function readSettings(world: World, sweep: string): Promise<SweepSettings> {
+export async function readSettings(world: Pick<World, 'store'>, sweep: string): Promise<SweepSettings> {
   const settings = await configured(readJson(world.store, settingsKey(sweep), SweepSettingsSchema));
   if (settings === null) {
     throw new ClassifiedError('ConfigInvalid', `the store has no settings of sweep ${sweep}: start it again`);

@@ -1,5 +1,6 @@
 // An oracle trial through the whole product over its floor: two containers by raw API calls that run the same scripts.
-// node bench/oracle-trial.ts [--trials N] [--json]
+// In turns, so that a machine that others use as well is the same for both.
+// node bench/oracle-trial.ts [--rounds N] [--trials N] [--json]
 import Docker from 'dockerode';
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -16,8 +17,14 @@ import { readGates, readPlan, readVerdicts } from '../store/verdicts.ts';
 import { floorTrial } from './oracle-trial-floor.ts';
 
 const { values } = parseArgs({
-  options: { trials: { type: 'string', default: '12' }, json: { type: 'boolean', default: false } },
+  options: {
+    rounds: { type: 'string', default: '3' },
+    trials: { type: 'string', default: '8' },
+    json: { type: 'boolean', default: false },
+  },
 });
+const rounds = Number(values.rounds);
+/** Of each in a round. */
 const trials = Number(values.trials);
 const root = fileURLToPath(new URL('..', import.meta.url));
 const task = path.join(root, 'examples/tasks/access-report');
@@ -27,7 +34,7 @@ const median = (numbers: readonly number[]): number =>
   [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 /** Runs the product's sweep of oracle trials, one at a time, in a process of its own. */
-async function sweep(store: string, engine: string): Promise<void> {
+async function sweep(name: string, store: string, engine: string): Promise<void> {
   const flags = [
     '--model',
     'known-rate-1',
@@ -43,7 +50,7 @@ async function sweep(store: string, engine: string): Promise<void> {
     'sweep',
     'start',
     '--name',
-    'bench',
+    name,
     '--tasks',
     task,
     ...flags,
@@ -59,10 +66,11 @@ async function sweep(store: string, engine: string): Promise<void> {
 
 /** Milliseconds from the end of one trial to the end of the next: everything that a trial costs, Temporal included. */
 async function periods(
+  name: string,
   storeDir: string,
 ): Promise<{ readonly image: string; readonly ms: readonly number[] }> {
   const store = await openStore(storeDir, process.env);
-  const plan = await readPlan(store, 'bench');
+  const plan = await readPlan(store, name);
   const ends: number[] = [];
   for await (const { verdict } of readVerdicts(store, plan, VerdictSchema)) {
     if (verdict.result !== 'passed') throw new Error(`an oracle trial is ${verdict.result}`);
@@ -80,14 +88,19 @@ async function periods(
 const engine = await findEngine(null, process.env);
 const storeDir = await mkdtemp(path.join(tmpdir(), 'passband-bench-'));
 try {
-  await sweep(storeDir, engine.endpoint);
-  const product = await periods(storeDir);
   const docker = new Docker(parseEndpoint(engine.endpoint).options);
+  const product: number[] = [];
   const floor: number[] = [];
-  for (let index = 0; index < trials; index += 1) floor.push(await floorTrial(docker, product.image, task));
-  const [productMs, floorMs] = [median(product.ms), median(floor)];
+  for (let round = 1; round <= rounds; round += 1) {
+    const name = `bench-${round}`;
+    await sweep(name, storeDir, engine.endpoint);
+    const { image, ms } = await periods(name, storeDir);
+    product.push(...ms);
+    for (let index = 0; index < trials; index += 1) floor.push(await floorTrial(docker, image, task));
+  }
+  const [productMs, floorMs] = [median(product), median(floor)];
   const report = {
-    trials,
+    trials: rounds * trials,
     productMs: Math.round(productMs),
     floorMs: Math.round(floorMs),
     ratio: productMs / floorMs,

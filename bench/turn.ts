@@ -1,5 +1,5 @@
 // The scaffold's own time a turn: from a reply's last token to the next request, less the durations that the model asked for.
-// node bench/turn.ts [--trials N] [--json]
+// node bench/turn.ts [--trials N] [--kubernetes FILE] [--json]
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,12 @@ import type { Store } from '../store/port.ts';
 import { readPlan, trialsOf } from '../store/verdicts.ts';
 
 const { values } = parseArgs({
-  options: { trials: { type: 'string', default: '10' }, json: { type: 'boolean', default: false } },
+  options: {
+    trials: { type: 'string', default: '10' },
+    /** Of the Kubernetes driver; unset: the container engine. */
+    kubernetes: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
 });
 const root = fileURLToPath(new URL('..', import.meta.url));
 const goalMs = 20;
@@ -32,6 +37,9 @@ async function sweep(storeDir: string): Promise<void> {
     'bench',
     '--store',
     storeDir,
+    ...(values.kubernetes === undefined
+      ? []
+      : ['--sandbox', 'kubernetes', '--kubernetes', values.kubernetes]),
   ];
   const args = [
     'cli/main.ts',

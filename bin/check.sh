@@ -22,7 +22,7 @@ prettier --check --cache --log-level warn .
 tsc -p . --incremental --tsBuildInfoFile node_modules/.cache/tsc.json
 eslint --cache --cache-location node_modules/.cache/eslint/ .
 depcruise --config .dependency-cruiser.cjs --output-type err-long \
-  activities cli domain embedded instruments model sandbox scaffolds statistics store tasks worker workflows
+  activities cli domain embedded instruments k8s model sandbox scaffolds statistics store tasks worker workflows
 knip
 failed=0
 for tier in unit workflow; do

@@ -23,7 +23,7 @@ const stages: readonly Stage[] = [
       '.dependency-cruiser.cjs',
       '--output-type',
       'err-long',
-      ...'activities cli domain embedded instruments model sandbox scaffolds statistics store tasks worker workflows'.split(
+      ...'activities cli domain embedded instruments k8s model sandbox scaffolds statistics store tasks worker workflows'.split(
         ' ',
       ),
     ],
@@ -56,7 +56,17 @@ for (const stage of stages) {
 
 const work = mkdtempSync(path.join(tmpdir(), 'passband-tests-'));
 const reportFile = path.join(work, 'report.json');
-for (const project of ['unit', 'server', 'workflow', 's3', 'engine', 'e2e']) {
+const ownCluster = (process.env['PASSBAND_TEST_KUBECONFIG'] ?? '') === '';
+const cluster = (verb: 'up' | 'down'): void => {
+  if (!ownCluster) return;
+  console.log(`\n== cluster ${verb}`);
+  const run = spawnSync('bash', ['test/cluster/cluster.sh', verb], { stdio: 'inherit' });
+  // A cluster that does not come up, or leaves something behind, is a failure and no reason to skip.
+  if (run.status !== 0) failed += 1;
+};
+
+for (const project of ['unit', 'server', 'workflow', 's3', 'engine', 'e2e', 'cluster']) {
+  if (project === 'cluster') cluster('up');
   console.log(`\n== tests: ${project}`);
   const run = spawnSync(
     'vitest',
@@ -74,6 +84,7 @@ for (const project of ['unit', 'server', 'workflow', 's3', 'engine', 'e2e']) {
   if (run.status !== 0 && report.data.numFailedTests === 0) failed += 1;
   rmSync(reportFile);
 }
+cluster('down');
 rmSync(work, { recursive: true, force: true });
 console.log(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what a fresh machine lacks, says so on stderr, and does nothing where it is all there.
-# setup.sh demo: npm packages, a container engine, debootstrap. setup.sh test: those, and Java, Maven and Go for the test servers.
+# setup.sh demo: npm packages, a container engine, debootstrap. setup.sh test: those, Java, Maven and Go for the test servers, and what a Kubernetes node needs for the test cluster.
 set -eu
 cd "$(dirname "$0")/.."
 say() { echo "setup: $*" >&2; }
@@ -24,6 +24,27 @@ engine_answers() {
   have podman
 }
 
+# The packages of Debian and Ubuntu that the test cluster (test/cluster) lacks.
+cluster_wants() {
+  PATH=$PATH:/usr/sbin:/sbin
+  while read -r program package; do have "$program" || printf ' %s' "$package"; done <<LIST
+containerd containerd
+runc runc
+etcd etcd-server
+iptables iptables
+ipset ipset
+conntrack conntrack
+ip iproute2
+skopeo skopeo
+openssl openssl
+nsenter util-linux
+sysctl procps
+LIST
+  [ -x /usr/lib/cni/ptp ] || [ -x /opt/cni/bin/ptp ] || printf ' containernetworking-plugins'
+  # A busybox that needs no library: it is all that its image holds.
+  if ! have busybox || ldd "$(command -v busybox)" >/dev/null 2>&1; then printf ' busybox-static'; fi
+}
+
 wanted=""
 engine_answers || wanted="$wanted podman runc"
 # crun, Podman's default, refuses cgroup v1.
@@ -32,6 +53,7 @@ have debootstrap || wanted="$wanted debootstrap"
 if [ "${1:-demo}" = test ]; then
   have java || wanted="$wanted default-jre-headless"
   have mvn || wanted="$wanted maven"
+  [ "$(uname -s)" != Linux ] || [ -n "${PASSBAND_TEST_KUBECONFIG:-}" ] || wanted="$wanted$(cluster_wants)"
 fi
 if [ -n "$wanted" ]; then
   if have apt-get && [ "$(id -u)" = 0 ]; then

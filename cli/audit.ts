@@ -1,5 +1,5 @@
 // passband audit DIR: the gate alone. The funnel (read, built, oracle passes, nop fails, kept), with a reason for each task lost.
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { GateRecordSchema, type GateRecord } from '../domain/gate.ts';
 import type { RejectionReason } from '../domain/failures.ts';
 import type { Plan, Rejection } from '../domain/sweep.ts';
@@ -8,7 +8,8 @@ import { positiveInt } from './numbers.ts';
 import { exitCodes, formatTable, note, printJson, printLine } from './output.ts';
 import { storeUrl, useStore, withStore, type StoreOption } from './store-option.ts';
 import { gateRejection } from './summary.ts';
-import { interruptionOf, requestOf, withServers, type ServerFlags } from './sweep-start.ts';
+import { withSandbox, type SandboxOption } from './sandbox-option.ts';
+import { interruptionOf, requestOf, stoppedDocument, withServers, type ServerFlags } from './sweep-start.ts';
 import { runSweep } from './sweep-run.ts';
 
 export interface Funnel {
@@ -85,12 +86,14 @@ export function formatFunnel(funnel: Funnel): string {
 }
 
 type AuditFlags = StoreOption &
+  SandboxOption &
   ServerFlags & {
     readonly concurrency?: number;
     readonly strict?: boolean;
     readonly offlineBuild?: boolean;
     readonly unaudited?: boolean;
     readonly rewardKey?: string;
+    readonly network?: string;
     readonly json?: boolean;
   };
 
@@ -103,9 +106,18 @@ export function auditCommand(): Command {
     .option('--offline-build', 'no network for RUN at image builds')
     .option('--unaudited', 'a task without a solution is kept, unaudited')
     .option('--reward-key <key>', 'the reward among several keys of reward.json')
+    .addOption(
+      new Option('--network <mode>', 'deny (default), or what a task declares').choices([
+        'deny',
+        'as-declared',
+      ]),
+    )
     .option('--json', 'print one JSON document');
-  return withServers(withStore(command))
-    .addHelpText('after', '\nExits 0 where every task is kept, 3 where one is lost or could not be audited.')
+  return withServers(withSandbox(withStore(command)))
+    .addHelpText(
+      'after',
+      '\nExits 0 where every task is kept, 3 where one is lost or could not be audited, 2 on bad input, 69 where a server, store, engine or cluster does not answer, 78 on a bad file of the Kubernetes driver, 130 on Ctrl-C.',
+    )
     .action(async (dir: string, flags: AuditFlags) => {
       // A plan without models: nothing but gates.
       const request = {
@@ -125,10 +137,14 @@ export function auditCommand(): Command {
           gatesOnly: true,
           env: process.env,
         });
+        const { stopped } = end;
+        if (stopped !== null && flags.json !== true) throw stopped;
         const funnel = funnelOf(end.plan.plan, await readGates(store, end.plan.plan, GateRecordSchema));
+        if (flags.json === true) {
+          printJson({ audit: end.plan.plan.sweep, ...funnel, stopped: stoppedDocument(stopped) });
+        } else printLine(formatFunnel(funnel));
+        if (stopped !== null) throw stopped;
         if (end.interrupted) note(interruptionOf(end.plan.plan.sweep, flags.temporal));
-        if (flags.json === true) printJson({ audit: end.plan.plan.sweep, ...funnel });
-        else printLine(formatFunnel(funnel));
         if (end.interrupted) process.exitCode = exitCodes.interrupted;
         else if (funnel.lost.length > 0 || funnel.unformed.length > 0) process.exitCode = exitCodes.uncovered;
       });

@@ -1,12 +1,14 @@
 // passband check DIR: reads and lints a task set as a sweep would, and changes nothing.
 import { Command, Option } from 'commander';
 import type { Rejection } from '../domain/sweep.ts';
-import { engineLacks } from '../sandbox/engine/unsupported.ts';
 import { checkTasks, type CheckReport } from '../tasks/check.ts';
+import { lacksOf, type DriverName } from '../worker/drivers.ts';
 import { exitCodes, printJson, printLine } from './output.ts';
+import { sandboxOption } from './sandbox-option.ts';
 import { withStore } from './store-option.ts';
 
 interface CheckOptions {
+  readonly sandbox?: DriverName;
   readonly strict?: boolean;
   readonly network: 'deny' | 'as-declared';
   readonly json?: boolean;
@@ -38,6 +40,7 @@ export function checkCommand(): Command {
     .description('read and lint a folder of tasks: planned, warned, rejected, each with file, key and line')
     .argument('<dir>', 'a folder of task folders, or one task folder')
     .option('--strict', 'unknown keys and tables are errors')
+    .addOption(sandboxOption())
     .addOption(
       new Option('--network <mode>', 'what the sweep would give: deny, or what a task declares')
         .choices(['deny', 'as-declared'])
@@ -46,10 +49,11 @@ export function checkCommand(): Command {
     .option('--json', 'print one JSON document')
     .addHelpText('after', '\nExits 0 where every folder is planned, 3 where one is rejected, 2 on bad input.')
     .action(async (dir: string, options: CheckOptions) => {
+      const lacks = lacksOf(options.sandbox ?? 'engine');
       const report = await checkTasks(dir, {
         strict: options.strict ?? false,
         env: process.env,
-        unsupported: (task) => engineLacks(task, options.network),
+        unsupported: (task) => lacks(task, options.network),
       });
       if (options.json === true) printJson(report);
       else printLine(formatCheck(report));

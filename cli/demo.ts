@@ -3,7 +3,8 @@ import { Command } from 'commander';
 import { fileURLToPath } from 'node:url';
 import { findEngine } from '../embedded/engine.ts';
 import { rateOf } from '../instruments/known-rate/intent.ts';
-import { hasBase, parseBase, registerBase } from '../sandbox/engine/base-images.ts';
+import { hasBase, registerBase } from '../sandbox/engine/base-images.ts';
+import { parseBase } from '../sandbox/images/base-request.ts';
 import { parseEndpoint } from '../sandbox/engine/endpoint.ts';
 import { formatLabels } from './bands.ts';
 import { calibrateSweep, defaultSeed, formatCalibration } from './calibrate.ts';
@@ -56,15 +57,18 @@ async function grade(flags: DemoFlags, engine: string): Promise<void> {
       gatesOnly: false,
       env: process.env,
     });
+    if (end.stopped !== null) throw end.stopped;
     process.exitCode = exitCodeOf(end);
     const labels = await readLabels(store, flags.name, new Map());
     const { sweep, planned, counted, rejected } = end.summary;
+    const calibration = counted > 0 ? await calibrateSweep(store, sweep, null) : null;
+    if (calibration?.ok === false) process.exitCode = exitCodes.disagrees;
     if (flags.json === true) {
       printJson({ sweep, planned, counted, rejected, labels });
     } else {
       printLine(formatLabels(labels, rateOf));
       printLine(formatSummary(end.summary));
-      if (counted > 0) printLine(formatCalibration(await calibrateSweep(store, sweep, null)));
+      if (calibration !== null) printLine(formatCalibration(calibration));
       printLine(`results: ${store.url} (npx passband bands ${sweep}, npx passband trial list ${sweep})`);
     }
     if (end.interrupted) {
@@ -104,7 +108,7 @@ export function demoCommand(): Command {
     .option('--json', 'print one JSON document {sweep, planned, counted, rejected, labels}')
     .addHelpText(
       'after',
-      `\nExits 0 where every planned trial is counted, 3 where coverage is below 1, ${exitCodes.interrupted} on Ctrl-C.`,
+      '\nExits 0 where every planned trial is counted and is what its model meant, 1 where a verdict is not, 3 where coverage is below 1, 2 on bad input, 69 where no engine, Temporal server or base image is to be had, 130 on Ctrl-C.',
     )
     .action(demo);
 }

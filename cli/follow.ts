@@ -1,7 +1,9 @@
 // Follows a sweep's workflow to its end: polls its progress, shows it, answers its last word.
 import { WorkflowFailedError, WorkflowNotFoundError, type Client } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClassifiedError } from '../domain/errors.ts';
+import { failureClassOf, type FailureClass } from '../domain/failures.ts';
 import { progressQuery, sweepWorkflowId } from '../workflows/messages.ts';
 import type { SweepProgress } from '../workflows/reports.ts';
 import type { ProgressView } from './progress.ts';
@@ -81,15 +83,28 @@ export async function followSweep(
     if (signal.aborted) return null;
     if (!(error instanceof WorkflowFailedError)) throw error;
     if (error.cause?.name === 'CancelledFailure') return null;
-    throw new ClassifiedError(
-      'Unexpected',
-      `the sweep's workflow ended: ${error.cause?.message ?? error.message}`,
-      { cause: error },
-    );
+    throw failureOfWorkflow(error);
   } finally {
     signal.removeEventListener('abort', end);
     end();
     view.end();
     await polling;
   }
+}
+
+/** What stopped a sweep, from the class and the line that its workflow says: the line begins with the class. */
+export const stoppedError = (failureClass: FailureClass, line: string): ClassifiedError =>
+  new ClassifiedError(
+    failureClass,
+    line.startsWith(`${failureClass}: `) ? line.slice(failureClass.length + 2) : line,
+  );
+
+/** Of one that failed before it began the class is the failure's own; any other end is nothing that we know. */
+export function failureOfWorkflow(error: WorkflowFailedError): ClassifiedError {
+  const { cause } = error;
+  const failureClass = failureClassOf(cause instanceof ApplicationFailure ? cause.type : null);
+  const line = cause?.message ?? error.message;
+  return failureClass === 'Unexpected'
+    ? new ClassifiedError(failureClass, `the sweep's workflow ended: ${line}`, { cause: error })
+    : stoppedError(failureClass, line);
 }

@@ -10,12 +10,12 @@ import {
 } from '../domain/sweep.ts';
 import type { Limits } from '../domain/task.ts';
 import { slugOf } from '../domain/slug.ts';
-import { engineLacks } from '../sandbox/engine/unsupported.ts';
 import { scaffoldNamed } from '../scaffolds/index.ts';
 import type { Store } from '../store/port.ts';
 import { digestOf } from '../tasks/digest.ts';
 import { packTask } from '../tasks/package.ts';
 import { readTaskSet, type SetTask, type TaskSet } from '../tasks/task-set.ts';
+import { lacksOf } from '../worker/drivers.ts';
 import { placeOf } from './check.ts';
 import type { ModelRequest, SweepRequest } from './sweep-request.ts';
 
@@ -87,11 +87,12 @@ async function planTask(read: SetTask, request: SweepRequest, store: Store): Pro
 
 /** The task set as a request wants it read. */
 export async function readRequestedTasks(request: SweepRequest, env: NodeJS.ProcessEnv): Promise<TaskSet> {
+  const lacks = lacksOf(request.sandbox);
   return await readTaskSet(request.tasks, {
     strict: request.strict,
     overrides: overridesOf(request.limits),
     env,
-    unsupported: (task) => engineLacks(task, request.network),
+    unsupported: (task) => lacks(task, request.network),
   });
 }
 

@@ -4,6 +4,7 @@ import { sweepLabels } from '../domain/sandbox-labels.ts';
 import { InterruptionSchema } from '../domain/sweep.ts';
 import { putJson } from '../store/objects.ts';
 import type { Store } from '../store/port.ts';
+import type { DriverChoice } from '../worker/drivers.ts';
 import { removeSandboxes } from './remove-sandboxes.ts';
 import type { Session } from './session.ts';
 
@@ -20,7 +21,7 @@ export interface SweepOfSession {
  * the sweep itself ended.
  */
 export async function endSession(
-  { worker, engine, stop }: Pick<Session, 'worker' | 'engine' | 'stop'>,
+  { worker, driver, stop }: Pick<Session, 'worker' | 'driver' | 'stop'>,
   { store, storeId, sweep, say }: SweepOfSession,
 ): Promise<void> {
   const attempt = async (fault: string, work: () => Promise<unknown>): Promise<void> => {
@@ -31,14 +32,16 @@ export async function endSession(
     }
   };
   if (worker !== null) await attempt('the worker did not end', worker.stop);
-  if (engine !== null) {
+  if (driver !== null) {
     await attempt('trials in flight will count this end as a loss', () => putInterruption(store, sweep));
-    await attempt('sandboxes may be left on the engine', () =>
-      removeSandboxes(engine, sweepLabels(storeId, sweep)),
+    await attempt(`sandboxes may be left on the ${placeOf(driver)}`, () =>
+      removeSandboxes(driver, sweepLabels(storeId, sweep)),
     );
   }
   await attempt('not everything that this command started has ended', stop);
 }
+
+const placeOf = ({ sandbox }: DriverChoice): string => (sandbox === 'engine' ? 'engine' : 'cluster');
 
 /** Written when the worker has ended and before its sandboxes go: a trial that misses one is begun anew at once. */
 async function putInterruption(store: Store, sweep: string): Promise<void> {

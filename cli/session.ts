@@ -1,10 +1,11 @@
-// What a sweep runs on: a Temporal server, a container engine, a worker. Starts what is not there, and ends what it started.
+// What a sweep runs on: a Temporal server, a container engine or a cluster, a worker. Starts what is not there, and ends what it started.
 import { Client, Connection } from '@temporalio/client';
 import path from 'node:path';
 import { InputError } from '../domain/errors.ts';
 import { findEngine } from '../embedded/engine.ts';
 import { readAddress } from '../embedded/temporal-lock.ts';
 import { startTemporal } from '../embedded/temporal.ts';
+import { checkDriver, type DriverChoice } from '../worker/drivers.ts';
 import { defaultStore } from './store-option.ts';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
 
@@ -17,6 +18,8 @@ export interface SessionOptions {
   readonly sandbox: 'engine' | 'kubernetes';
   /** Where the engine answers; null: a usual place, or one that is started. */
   readonly engine: string | null;
+  /** The Kubernetes driver's file; null: none is named. */
+  readonly kubernetes: string | null;
   readonly concurrency: number;
   readonly env: NodeJS.ProcessEnv;
   readonly say: (line: string) => void;
@@ -28,7 +31,8 @@ export interface Session {
   readonly address: string;
   /** Null where a server was named: its workers are started by whoever runs it. */
   readonly worker: WorkerProcess | null;
-  readonly engine: string | null;
+  /** Where its worker makes sandboxes; null where a server was named: its workers have their own configuration. */
+  readonly driver: DriverChoice | null;
   readonly stop: () => Promise<void>;
 }
 
@@ -68,12 +72,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     if (faults.length > 0) throw faults[0];
   };
   try {
-    let engine: string | null = null;
-    if (options.sandbox === 'engine' && options.temporal === null) {
-      const found = await findEngine(options.engine, options.env);
-      started.push(found.stop);
-      engine = found.endpoint;
-    }
+    const driver = options.temporal === null ? await findDriver(options, started) : null;
     let address = options.temporal;
     if (address === null) {
       const server = await startTemporal({
@@ -88,13 +87,13 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     const client = await connectTemporal(address, options.namespace);
     started.push(async () => await client.connection.close());
     let worker: WorkerProcess | null = null;
-    if (options.temporal === null) {
-      worker = startWorkerProcess(workerArgs({ ...options, temporal: address, engine }), options.env, (why) =>
+    if (driver !== null) {
+      worker = startWorkerProcess(workerArgs({ ...options, temporal: address }, driver), options.env, (why) =>
         options.say(`the worker ended (${why}): another one goes on`),
       );
       started.push(worker.stop);
     }
-    return { client, address, worker, engine, stop };
+    return { client, address, worker, driver, stop };
   } catch (error) {
     await stop().catch((fault: unknown) =>
       options.say(`not everything that was started has ended: ${String(fault)}`),
@@ -103,14 +102,33 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
 }
 
+/** Where the sandboxes are made: an engine, started where none answers, or a cluster that answers now. */
+async function findDriver(
+  { sandbox, engine, kubernetes, env }: SessionOptions,
+  started: (() => Promise<void>)[],
+): Promise<DriverChoice> {
+  if (sandbox === 'engine') {
+    const found = await findEngine(engine, env);
+    started.push(found.stop);
+    return { sandbox, engine: found.endpoint };
+  }
+  const choice = { sandbox, kubernetes };
+  await checkDriver(choice, env);
+  return choice;
+}
+
 /** The flags of `passband worker` for a session. */
 export function workerArgs(
-  options: Pick<SessionOptions, 'temporal' | 'namespace' | 'store' | 'sandbox' | 'engine' | 'concurrency'>,
+  options: Pick<SessionOptions, 'namespace' | 'store' | 'concurrency'> & { readonly temporal: string },
+  driver: DriverChoice,
 ): string[] {
   return [
-    ...(options.temporal === null ? [] : ['--temporal', options.temporal]),
-    ...['--namespace', options.namespace, '--store', options.store, '--sandbox', options.sandbox],
-    ...(options.engine === null ? [] : ['--engine', options.engine]),
+    ...['--temporal', options.temporal, '--namespace', options.namespace, '--store', options.store],
+    ...['--sandbox', driver.sandbox],
+    ...(driver.sandbox === 'engine' ? ['--engine', driver.engine] : []),
+    ...(driver.sandbox === 'kubernetes' && driver.kubernetes !== null
+      ? ['--kubernetes', driver.kubernetes]
+      : []),
     ...['--concurrency', String(options.concurrency)],
   ];
 }

@@ -13,7 +13,7 @@ export interface StoreOption {
 export function withStore(command: Command): Command {
   return command.option(
     '--store <url>',
-    `where results lie: a folder, or s3://bucket/prefix?endpoint=URL (default: ${defaultStore})`,
+    `where results lie: a folder, or s3://bucket/prefix?endpoint=URL (default: PASSBAND_STORE, or ${defaultStore})`,
   );
 }
 

@@ -2,8 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LineCounter, parseDocument, type Document } from 'yaml';
-import type { z } from 'zod';
 import { InputError } from '../domain/errors.ts';
+import { firstIssue, inWords, issueText } from '../domain/input-issues.ts';
+import { readPromptFiles } from './prompt-file.ts';
 import { SweepFileSchema, type SweepRequest } from './sweep-request.ts';
 
 /** The 1-based line of the deepest part of a path that stands in the file, or null. */
@@ -17,23 +18,8 @@ function lineOf(document: Document, counter: LineCounter, keys: readonly Propert
   return null;
 }
 
-/** The first issue of a failed parse as `key: what is wrong`, with the key's path. */
-export function firstIssue(error: z.ZodError): {
-  readonly path: readonly PropertyKey[];
-  readonly text: string;
-} {
-  const issue = error.issues[0];
-  if (issue === undefined) return { path: [], text: 'does not fit the schema' };
-  const keys = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] ?? ''] : issue.path;
-  const text =
-    issue.code === 'unrecognized_keys'
-      ? `unknown key; known here are the keys of docs/sweep-file.schema.json`
-      : issue.message;
-  return { path: keys, text: `${keys.map(String).join('.') || 'the file'}: ${text}` };
-}
-
 /**
- * Reads and checks a sweep file. `tasks` and a store folder are made relative to the file.
+ * Reads and checks a sweep file. What names a file or folder is made relative to it.
  * @throws InputError with file, line and key.
  */
 export async function readSweepFile(file: string): Promise<SweepRequest> {
@@ -43,24 +29,30 @@ export async function readSweepFile(file: string): Promise<SweepRequest> {
     );
   });
   const counter = new LineCounter();
-  const document = parseDocument(text, { lineCounter: counter, uniqueKeys: true });
+  const document = parseDocument(text, { lineCounter: counter, uniqueKeys: true, prettyErrors: false });
   const broken = document.errors[0];
   if (broken !== undefined) {
     throw new InputError(
       `${file}:${counter.linePos(broken.pos[0]).line}: not valid YAML: ${broken.message.split('\n')[0] ?? ''}`,
     );
   }
-  const parsed = SweepFileSchema.safeParse(document.toJS());
+  const parsed = SweepFileSchema.safeParse(document.toJS() ?? {}, { error: inWords });
   if (!parsed.success) {
-    const issue = firstIssue(parsed.error);
+    const issue = firstIssue(parsed.error, 'the keys of docs/sweep-file.schema.json');
     const line = lineOf(document, counter, issue.path);
-    throw new InputError(`${file}${line === null ? '' : `:${line}`}: ${issue.text}`);
+    throw new InputError(`${file}${line === null ? '' : `:${line}`}: ${issueText(issue)}`);
   }
   const base = path.dirname(file);
-  const { store, splits, ...request } = parsed.data;
+  const { store, splits, kubernetes, ...request } = parsed.data;
+  const at = (keys: readonly PropertyKey[]): string => {
+    const line = lineOf(document, counter, keys);
+    return `${file}${line === null ? '' : `:${line}`}: ${keys.map(String).join('.')}`;
+  };
   return {
     ...request,
     tasks: path.resolve(base, request.tasks),
+    scaffolds: await readPromptFiles(request.scaffolds, base, at),
+    ...(kubernetes === undefined ? {} : { kubernetes: path.resolve(base, kubernetes) }),
     ...(splits === undefined ? {} : { splits: path.resolve(base, splits) }),
     ...(store === undefined ? {} : { store: store.includes('://') ? store : path.resolve(base, store) }),
   };

@@ -34,7 +34,7 @@ const ModelRequestSchema = z.strictObject({
     .describe('k for this model, where it differs from the sweep’s'),
   key_env: z
     .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'it takes the name of an environment variable')
     .nullable()
     .default(null)
     .describe('The environment variable of the worker that holds the API key'),
@@ -74,13 +74,16 @@ export const SweepFileSchema = z
     models: z.array(ModelRequestSchema).min(1),
     scaffolds: z
       .array(
-        z.union([
-          z
-            .string()
-            .min(1)
-            .transform((name) => ({ name, options: {} })),
-          ScaffoldRequestSchema,
-        ]),
+        z.union(
+          [
+            z
+              .string()
+              .min(1)
+              .transform((name) => ({ name, options: {} })),
+            ScaffoldRequestSchema,
+          ],
+          'it takes a name, or {name, options}',
+        ),
       )
       .min(1)
       .default([{ name: 'terminus-2', options: {} }]),
@@ -100,6 +103,11 @@ export const SweepFileSchema = z
     network: z.enum(['deny', 'as-declared']).default('deny'),
     clock: z.enum(['charged', 'nominal']).default('charged'),
     sandbox: z.enum(['engine', 'kubernetes']).default('engine'),
+    kubernetes: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('With sandbox: kubernetes, the YAML file of its driver; relative to this file'),
     store: z.string().min(1).optional().describe('Where results go: a folder, or s3://bucket/prefix'),
     splits: z
       .string()

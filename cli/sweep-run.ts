@@ -1,10 +1,11 @@
 // Grades a sweep: plan, settings, session, workflow, progress, results. `sweep start`, `audit` and `demo` are this.
-import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { ServiceError, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '@temporalio/common';
-import { ClassifiedError } from '../domain/errors.ts';
+import { ClassifiedError, InputError } from '../domain/errors.ts';
 import { countTrials, shapeOf, type Plan } from '../domain/sweep.ts';
 import type { Store } from '../store/port.ts';
 import { hasRefusals } from '../store/verdicts.ts';
+import { readKubernetesConfig } from '../worker/drivers.ts';
 import {
   concurrencyLimit,
   setConcurrencyUpdate,
@@ -13,7 +14,7 @@ import {
   type SweepInput,
 } from '../workflows/messages.ts';
 import type { SweepProgress } from '../workflows/reports.ts';
-import { followSweep } from './follow.ts';
+import { followSweep, stoppedError } from './follow.ts';
 import { onInterrupt } from './interrupt.ts';
 import { serveKnownRates } from './known-rate.ts';
 import { makePlan, readRequestedTasks } from './plan.ts';
@@ -23,6 +24,7 @@ import { readSummary } from './results.ts';
 import { endSession } from './session-end.ts';
 import { openSession, type Session } from './session.ts';
 import type { SweepSummary } from './summary.ts';
+import { kubernetesFile } from './sandbox-option.ts';
 import { checkModels } from './sweep-models.ts';
 import { keepPlan, putSettings, type StoredPlan } from './sweep-plan.ts';
 import type { SweepRequest } from './sweep-request.ts';
@@ -45,23 +47,35 @@ export interface RunOptions {
 export interface RunEnd {
   readonly plan: StoredPlan;
   readonly summary: SweepSummary;
-  /** Null where it was interrupted, detached, or nothing was left to do. */
-  readonly progress: SweepProgress | null;
+  /** The failure that stopped it; null where none did. */
+  readonly stopped: ClassifiedError | null;
   readonly interrupted: boolean;
 }
 
 /** How long a command that does not follow waits for a worker to hear of its concurrency. */
 const detachedWaitMs = 5_000;
 
-/** Starts the workflow, or joins the one that runs; an ended sweep is gone through again for what is missing. */
-async function startWorkflow(session: Session, input: SweepInput): Promise<void> {
-  await session.client.workflow.start('sweep', {
-    workflowId: sweepWorkflowId(input.sweep),
-    taskQueue,
-    args: [input],
-    workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
-    workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
-  });
+/**
+ * Starts the workflow, or joins the one that runs; an ended sweep is gone through again for what is missing.
+ * @throws InputError (exit 69) where the server answers and starts nothing.
+ */
+async function startWorkflow({ client, address }: Session, input: SweepInput): Promise<void> {
+  try {
+    await client.workflow.start('sweep', {
+      workflowId: sweepWorkflowId(input.sweep),
+      taskQueue,
+      args: [input],
+      workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+      workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
+    });
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const why = error.cause instanceof Error ? error.cause.message.split('\n')[0] : undefined;
+    throw new InputError(
+      `the Temporal server at ${address} started no workflow (${why ?? error.message}): see its log`,
+      69,
+    );
+  }
 }
 
 /** Tells a workflow that ran before of this command's concurrency; a new one has read it with its settings. */
@@ -125,6 +139,7 @@ async function execute(
     store: options.storeUrl,
     sandbox: request.sandbox,
     engine: options.engine,
+    kubernetes: kubernetesFile(request.kubernetes, options.env),
     concurrency: request.concurrency,
     env: options.env,
     say: view.say,
@@ -172,12 +187,40 @@ async function resultAlready(store: Store, plan: StoredPlan): Promise<SweepSumma
   return summary.planned === 0 || isComplete(summary) ? summary : null;
 }
 
+/** What stopped a sweep: its own last word, or what was thrown on the way; null where nothing did. */
+async function failureOf(grade: () => Promise<SweepProgress | null>): Promise<ClassifiedError | null> {
+  try {
+    const stop = (await grade())?.stopped;
+    return stop?.failureClass ? stoppedError(stop.failureClass, stop.line) : null;
+  } catch (error) {
+    if (error instanceof ClassifiedError) return error;
+    throw error;
+  }
+}
+
+/** @throws what stopped the sweep, where the store cannot say any more what it came to. */
+async function summaryDespite(
+  stopped: ClassifiedError | null,
+  store: Store,
+  sweep: string,
+): Promise<SweepSummary> {
+  try {
+    return await readSummary(store, sweep);
+  } catch (error) {
+    throw stopped ?? error;
+  }
+}
+
 /**
- * Grades what a request asks for and follows to the end.
- * @throws InputError, or ClassifiedError where the sweep was stopped by a failure class.
+ * Grades what a request asks for and follows to the end. What stops it once its plan is kept stands in its end.
+ * @throws InputError, or ClassifiedError where it could not be planned.
  */
 export async function runSweep(request: SweepRequest, store: Store, options: RunOptions): Promise<RunEnd> {
   const view = progressView();
+  // With a server named, the configuration that counts is that of its workers.
+  if (request.sandbox === 'kubernetes' && options.temporal === null) {
+    await readKubernetesConfig(kubernetesFile(request.kubernetes, options.env));
+  }
   const interrupt = onInterrupt();
   await store.check();
   const set = await readRequestedTasks(request, options.env);
@@ -196,19 +239,18 @@ export async function runSweep(request: SweepRequest, store: Store, options: Run
         `concurrency ${request.concurrency} is more than a sweep takes: ${concurrencyLimit} run at once`,
       );
     const already = options.gatesOnly ? null : await resultAlready(store, plan);
-    if (already !== null) return { plan, summary: already, progress: null, interrupted: false };
-    if (!options.gatesOnly)
-      await checkModels(request.models, knownRates?.url ?? null, scaffolds, options.env);
-    const progress =
-      tasks.length === 0
+    if (already !== null) return { plan, summary: already, stopped: null, interrupted: false };
+    const stopped = await failureOf(async () => {
+      if (!options.gatesOnly)
+        await checkModels(request.models, knownRates?.url ?? null, scaffolds, options.env);
+      return tasks.length === 0
         ? null
         : await execute(request, plan, store, { options, view, signal: interrupt.signal });
-    if (progress?.stopped?.failureClass)
-      throw new ClassifiedError(progress.stopped.failureClass, progress.stopped.line);
+    });
     return {
       plan,
-      summary: await readSummary(store, sweep),
-      progress,
+      summary: await summaryDespite(stopped, store, sweep),
+      stopped,
       interrupted: interrupt.signal.aborted,
     };
   } finally {

@@ -1,26 +1,28 @@
 // passband sweep start: grades what a sweep file or flags ask for, and follows to the end.
 import { Command, Option } from 'commander';
 import { z } from 'zod';
+import type { FailureClass } from '../domain/failures.ts';
 import { InputError } from '../domain/errors.ts';
+import { firstIssue, inWords } from '../domain/input-issues.ts';
 import { formatLabels, splitsOf } from './bands.ts';
 import { defaultSeed, seedOf } from './calibrate.ts';
 import { positiveInt } from './numbers.ts';
 import { exitCodes, note, printJson, printLine } from './output.ts';
 import { readLabels } from './results.ts';
+import { checkSandbox, withSandbox, type SandboxOption } from './sandbox-option.ts';
 import { readSplits } from './splits.ts';
 import { storeUrl, useStore, withStore, type StoreOption } from './store-option.ts';
 import type { SweepSummary } from './summary.ts';
-import { firstIssue, readSweepFile } from './sweep-file.ts';
+import { readSweepFile } from './sweep-file.ts';
 import { SweepFileSchema, type SweepRequest } from './sweep-request.ts';
 import { runSweep, type RunEnd } from './sweep-run.ts';
 
-export interface SweepFlags extends StoreOption {
+export interface SweepFlags extends StoreOption, SandboxOption {
   readonly tasks?: string;
   readonly model?: readonly string[];
   readonly scaffold?: readonly string[];
   readonly attempts?: number;
   readonly concurrency?: number;
-  readonly sandbox?: string;
   readonly name?: string;
   readonly unaudited?: boolean;
   readonly rewardKey?: string;
@@ -35,6 +37,10 @@ export interface ServerFlags {
   readonly engine?: string;
 }
 
+export type SweepDocument = SweepSummary & {
+  readonly stopped: { readonly failureClass: FailureClass; readonly reason: string } | null;
+};
+
 type StartFlags = SweepFlags &
   ServerFlags & {
     readonly splits?: string;
@@ -42,6 +48,13 @@ type StartFlags = SweepFlags &
     readonly json?: boolean;
     readonly seed: number;
   };
+
+/** The exit statuses of what grades, for --help. */
+export const sweepExits = [
+  'Exits 0 where every planned trial is counted, 3 where coverage is below 1, 2 on bad input or where an operator must',
+  'mend something (a model that is not served, an open network), 69 where a server, store, engine or cluster does not',
+  'answer, 78 on a bad file of the Kubernetes driver, 130 on Ctrl-C.',
+].join('\n');
 
 const collect = (value: string, before: readonly string[] | undefined): string[] => [
   ...(before ?? []),
@@ -76,6 +89,7 @@ function fieldsOf(flags: SweepFlags): Record<string, unknown> {
     attempts: flags.attempts,
     concurrency: flags.concurrency,
     sandbox: flags.sandbox,
+    kubernetes: flags.kubernetes,
     name: flags.name,
     unaudited: flags.unaudited,
     reward_key: flags.rewardKey,
@@ -103,23 +117,24 @@ export async function requestOf(file: string | undefined, flags: SweepFlags): Pr
     throw new InputError('nothing to grade: give a sweep file, or --tasks DIR and --model NAME=URL');
   }
   const base = file === undefined ? {} : z.record(z.string(), z.unknown()).parse(await readSweepFile(file));
-  const parsed = SweepFileSchema.safeParse({ ...base, ...fields });
+  const parsed = SweepFileSchema.safeParse({ ...base, ...fields }, { error: inWords });
   if (parsed.success) {
-    if (parsed.data.sandbox === 'kubernetes') {
-      throw new InputError(
-        '--sandbox kubernetes: this version grades on a container engine only; use engine',
-      );
-    }
+    checkSandbox({
+      sandbox: parsed.data.sandbox,
+      ...(parsed.data.kubernetes === undefined ? {} : { kubernetes: parsed.data.kubernetes }),
+    });
     return parsed.data;
   }
-  const { path, text } = firstIssue(parsed.error);
+  const { path, what } = firstIssue(parsed.error, 'the flags that --help shows');
   const field = String(path[0] ?? '');
   if (file === undefined && field === 'models' && fields['models'] === undefined) {
     throw new InputError(
       'no model to grade: give --model NAME=URL (or --model known-rate-0.5, which needs no URL)',
     );
   }
-  throw new InputError(`${flagNames[field] ?? `--${field}`}: ${text}`);
+  const given = field === 'models' ? flags.model?.[Number(path[1])] : undefined;
+  const flag = flagNames[field] ?? `--${field}`;
+  throw new InputError(`${given === undefined ? flag : `${flag} ${given}`}: ${what}`);
 }
 
 /** The summary as one line for people, rejected tasks before it. */
@@ -149,6 +164,15 @@ export const interruptionOf = (sweep: string, temporal: string | undefined): str
     ? `interrupted: nothing is left running; the same command goes on with sweep ${sweep}`
     : `interrupted: what was started at ${temporal} goes on; passband sweep watch ${sweep} follows it, passband sweep cancel ${sweep} ends it`;
 
+/** What `--json` prints: the summary, and what stopped the sweep, if anything did. */
+export function sweepDocument({ summary, stopped }: Pick<RunEnd, 'summary' | 'stopped'>): SweepDocument {
+  return { ...summary, stopped: stoppedDocument(stopped) };
+}
+
+export function stoppedDocument(stopped: RunEnd['stopped']): SweepDocument['stopped'] {
+  return stopped === null ? null : { failureClass: stopped.failureClass, reason: stopped.message };
+}
+
 async function start(file: string | undefined, flags: StartFlags): Promise<void> {
   if (flags.detach === true && flags.temporal === undefined) {
     throw new InputError(
@@ -172,9 +196,13 @@ async function start(file: string | undefined, flags: StartFlags): Promise<void>
       env: process.env,
     });
     const { sweep } = end.plan.plan;
+    if (end.stopped !== null) {
+      if (flags.json === true) printJson(sweepDocument(end));
+      throw end.stopped;
+    }
     if (end.interrupted) note(interruptionOf(sweep, flags.temporal));
     if (flags.json === true) {
-      printJson(end.summary);
+      printJson(sweepDocument(end));
     } else if (flags.detach !== true) {
       printLine(formatLabels(await readLabels(store, sweep, await splitsOf(store, sweep, undefined))));
       printLine(formatSummary(end.summary));
@@ -198,12 +226,6 @@ export function sweepStartCommand(): Command {
     .option('--attempts <k>', 'attempts of each task by each model (default: 8)', positiveInt)
     .option('--concurrency <n>', 'trials that run at once (default: 4)', positiveInt)
     .addOption(
-      new Option('--sandbox <driver>', 'where trials run (default: engine)').choices([
-        'engine',
-        'kubernetes',
-      ]),
-    )
-    .addOption(
       new Option('--network <mode>', 'deny (default), or what a task declares').choices([
         'deny',
         'as-declared',
@@ -218,10 +240,7 @@ export function sweepStartCommand(): Command {
     .option('--seed <n>', 'seed of known-rate models', seedOf, defaultSeed)
     .option('--detach', 'start it and do not follow (with --temporal)')
     .option('--json', 'print one JSON document at the end');
-  return withServers(withStore(command))
-    .addHelpText(
-      'after',
-      '\nExits 0 where every planned trial is counted, 3 where coverage is below 1, 130 on Ctrl-C.',
-    )
+  return withServers(withSandbox(withStore(command)))
+    .addHelpText('after', `\n${sweepExits}`)
     .action(start);
 }

@@ -10,6 +10,7 @@ interface WorkerFlags {
   readonly store?: string;
   readonly sandbox?: string;
   readonly engine?: string;
+  readonly kubernetes?: string;
   readonly concurrency?: string;
   readonly untilStdinEnds?: boolean;
 }
@@ -21,6 +22,7 @@ const variables: Readonly<Record<Exclude<keyof WorkerFlags, 'untilStdinEnds'>, V
   store: 'PASSBAND_STORE',
   sandbox: 'PASSBAND_SANDBOX',
   engine: 'PASSBAND_ENGINE',
+  kubernetes: 'PASSBAND_KUBERNETES',
   concurrency: 'PASSBAND_WORKER_CONCURRENCY',
 };
 
@@ -64,10 +66,18 @@ export function workerCommand(): Command {
       '--engine <endpoint>',
       'the container engine (PASSBAND_ENGINE; default: found, or Podman is started)',
     )
+    .option(
+      '--kubernetes <file>',
+      'with --sandbox kubernetes: the driver’s YAML file, as examples/kubernetes.yaml (PASSBAND_KUBERNETES)',
+    )
     .option('--concurrency <n>', 'trials at once (PASSBAND_WORKER_CONCURRENCY, default 8)')
     .addOption(
       new Option('--until-stdin-ends', 'end when stdin does, as a child of another command').hideHelp(),
     )
     .addOption(new Option('--json', 'accepted for uniformity: logs are JSON already'))
+    .addHelpText(
+      'after',
+      '\nExits 0 when it was told to stop, 69 where the Temporal server, the store, the engine or the cluster does not answer, 78 on bad configuration.',
+    )
     .action(run);
 }

@@ -7,8 +7,20 @@ export interface Backoff {
   readonly floorMs: number;
 }
 
+/**
+ * How long a model, a store or an engine may be away before a trial gives up on it. Its sandbox outlives that
+ * (activities/sandbox-lifetime.ts).
+ */
+export const outageMs = 12 * 60 * 60_000;
+
 /** Between tries of one activity: a model, store or engine that does not answer. */
 export const activityBackoff: Backoff = { baseMs: 1_000, capMs: 300_000, floorMs: 500 };
+
+/**
+ * The most that the same activity waits after a delay that the other side asked for: a cluster that has no room says
+ * when to look again, and is looked at about that often for as long as it takes.
+ */
+export const askedBackoff: Backoff = { baseMs: 1_000, capMs: 30_000, floorMs: 0 };
 
 /** Between the generations of one trial: a platform that lost a sandbox needs longer to mend than a server. */
 export const generationBackoff: Backoff = { baseMs: 10_000, capMs: 600_000, floorMs: 5_000 };

@@ -8,6 +8,10 @@ import { RefSchema } from './refs.ts';
 export const ImageSchema = z.strictObject({ reference: z.string(), digest: z.string() });
 export type Image = z.infer<typeof ImageSchema>;
 
+/** Images of the services of a task of several containers, by service. */
+export const ServiceImagesSchema = z.record(z.string(), ImageSchema);
+export type ServiceImages = z.infer<typeof ServiceImagesSchema>;
+
 export const GateStepSchema = z.strictObject({
   name: z.string(),
   /** Assertions that the oracle's run named and passed: each must be named again and pass. */
@@ -33,6 +37,8 @@ export const GateRecordSchema = z.strictObject({
   oracleVerified: z.boolean(),
   image: ImageSchema.nullable(),
   verifierImage: ImageSchema.nullable(),
+  /** Absent where the task is one container. */
+  serviceImages: ServiceImagesSchema.optional(),
   pristine: PristineFactsSchema.nullable(),
   steps: z.array(GateStepSchema),
   at: z.string(),

@@ -14,6 +14,8 @@ export const NetworkProofSchema = z.strictObject({
       ms: z.number(),
     }),
   ),
+  /** How long something still answered until nothing did any more; unset where nothing ever did, or something still does. */
+  settledMs: z.number().optional(),
   at: z.string(),
 });
 export type NetworkProof = z.infer<typeof NetworkProofSchema>;

@@ -1,5 +1,6 @@
 // A task as every room sees it: the normalised form of a Harbor-format folder.
 import { z } from 'zod';
+import { ImageOriginSchema, TaskServicesSchema } from './services.ts';
 
 /** Who set a limit: the task declared it, the sweep overrode it, or our documented default applies. */
 export const SetBySchema = z.enum(['task', 'sweep', 'default']);
@@ -86,18 +87,10 @@ export const TaskSchema = z.strictObject({
   name: z.string().min(1),
   description: z.string(),
   /** Exactly one of the two: an environment/ to build, or a prebuilt image. */
-  image: z.union([
-    z.strictObject({ kind: z.literal('build'), dir: z.string(), dockerfile: z.string() }),
-    z.strictObject({ kind: z.literal('prebuilt'), reference: z.string().min(1) }),
-  ]),
+  image: ImageOriginSchema,
   buildTimeoutSec: limit,
   /** An image that owns its /tests (tests/Dockerfile or [verifier.environment].docker_image). */
-  verifierImage: z
-    .union([
-      z.strictObject({ kind: z.literal('build'), dir: z.string(), dockerfile: z.string() }),
-      z.strictObject({ kind: z.literal('prebuilt'), reference: z.string().min(1) }),
-    ])
-    .nullable(),
+  verifierImage: ImageOriginSchema.nullable(),
   /** Null where the task leaves it unset: the gate decides (docs/failures.md). */
   environmentMode: z.enum(['shared', 'separate']).nullable(),
   networkMode: NetworkModeSchema,
@@ -119,6 +112,8 @@ export const TaskSchema = z.strictObject({
   rewardStrategy: z.enum(['mean', 'final']),
   multiStep: z.boolean(),
   steps: z.array(StepSchema).min(1),
+  /** Of a task that is run by a compose file; absent where it is one container. */
+  services: TaskServicesSchema.optional(),
   /** Features that some driver cannot run: named, so that a driver can refuse them by name. */
   needs: z.array(z.enum(['compose', 'gpu', 'tpu', 'windows', 'allowlist', 'mcp', 'skills', 'prior-context'])),
 });

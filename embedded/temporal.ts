@@ -30,6 +30,11 @@ export interface EmbeddedTemporal {
 }
 
 const startTimeoutMs = 60_000;
+/**
+ * The server reads each shard's queue at most 20 times a second unless it is told otherwise, and this one has a single
+ * shard: every step of every workflow would wait for the next of those 50 ms ticks.
+ */
+const queueReads = 'history.transferProcessorMaxPollRPS=1000';
 const stopTimeoutMs = 10_000;
 /** A port that was free when we looked may be taken when the server binds it. */
 const portTries = 3;
@@ -82,7 +87,7 @@ function run(binary: string, port: number, { dir, env, dynamicConfig = [] }: Emb
   const database = ['--db-filename', path.join(dir, 'temporal.db')];
   // Without a log the database writes its pages twice and waits for the disk at each step of each workflow.
   const pragmas = ['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=NORMAL'];
-  const dynamic = dynamicConfig.flatMap((value) => ['--dynamic-config-value', value]);
+  const dynamic = [queueReads, ...dynamicConfig].flatMap((value) => ['--dynamic-config-value', value]);
   const child = spawn(
     binary,
     ['server', 'start-dev', ...flags, ...database, ...pragmas, ...dynamic],

@@ -5,6 +5,7 @@ import { Agent, request, type Dispatcher } from 'undici';
 import { ClassifiedError } from '../domain/errors.ts';
 import type { ChatMessage } from '../domain/ports.ts';
 import type { Sampling } from '../domain/sweep.ts';
+import { readRetryAfterMs } from '../domain/retry-after.ts';
 import type { RawAnswer } from './answer.ts';
 import { BrokenReply, ErrorInStream, ReplyAssembly } from './assembly.ts';
 import { wireErrorOf } from './chunks.ts';
@@ -21,7 +22,6 @@ import {
 } from './refusals.ts';
 import { chatBody, samplingOf } from './request.ts';
 import { defaultTimeouts, RequestClock, type ModelTimeouts } from './request-clock.ts';
-import { readRetryAfterMs } from './retry-after.ts';
 import type { Secret } from './secret.ts';
 
 export interface ModelClientOptions {

@@ -1,10 +1,10 @@
 // Asks a server once whether it is there and serves the model.
 import { request, type Dispatcher } from 'undici';
 import { ClassifiedError } from '../domain/errors.ts';
+import { readRetryAfterMs } from '../domain/retry-after.ts';
 import { ModelListSchema } from './chunks.ts';
 import type { Endpoint } from './endpoint.ts';
 import { connectionFault, ContextOverflow, describe, parseJson, refusalOf, type Asked } from './refusals.ts';
-import { readRetryAfterMs } from './retry-after.ts';
 
 export interface ModelProbe {
   /** vLLM's max_model_len in tokens; null where the server does not tell. */

@@ -4,7 +4,9 @@ import type { DeltaManifest } from '../domain/delta.ts';
 import type { Image } from '../domain/gate.ts';
 import type { NetworkProof } from '../domain/network.ts';
 import type { Observation, TerminalAction } from '../domain/ports.ts';
+import type { ServiceHealthcheck } from '../domain/services.ts';
 import type { Artifact, Task, User } from '../domain/task.ts';
+import type { SandboxServices } from './services/spec.ts';
 
 /** Everything that decides a sandbox. Same name and same spec: the same sandbox, adopted and not doubled. */
 export interface SandboxSpec {
@@ -22,6 +24,41 @@ export interface SandboxSpec {
   /** Null: the image's. */
   readonly workdir: string | null;
   readonly network: 'deny' | 'as-declared';
+  /** The difference of its file system will be taken: PID 1 walks the image's root as it begins. */
+  readonly baseline: boolean;
+  /** Seconds after which nobody can want it any more: a driver that can ends it then by itself. */
+  readonly lifetimeSec: number;
+  /** Containers beside its own, for a task of several; absent: it is one. */
+  readonly services?: SandboxServices;
+}
+
+/** One place that a sandbox must not reach. */
+export interface ProofTarget {
+  /** As the proof tells it: `API server`, `model endpoint`. */
+  readonly name: string;
+  readonly kind: 'tcp' | 'udp-dns';
+  /** An address, or a name that the platform's DNS resolves. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface SurveyRequest {
+  /** Of what is made for it: at most 50 characters of [a-z0-9-], derived from the sweep. */
+  readonly name: string;
+  /** Those of the sweep: what is made for the survey is found and removed with the rest of it. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** What the sweep itself knows of: models, the store. The driver adds its platform's own. */
+  readonly targets: readonly ProofTarget[];
+  readonly lifetimeSec: number;
+}
+
+/**
+ * What a network proof can prove: the same targets, tried from a place that the policy lets out. One that does not answer
+ * there is `unprovable` in every proof, and never `denied`. Empty where a driver's sandboxes have no network to be shut off.
+ */
+export interface EgressSurvey {
+  readonly targets: readonly (ProofTarget & { readonly provable: boolean; readonly detail: string })[];
+  readonly at: string;
 }
 
 export interface SandboxIdentity {
@@ -176,7 +213,19 @@ export interface SandboxUsage {
 export interface Sandbox {
   readonly identity: SandboxIdentity;
   /** The image's user, work directory and ENTRYPOINT, as the driver resolved them. */
-  readonly image: { readonly user: string; readonly workdir: string; readonly entrypoint: readonly string[] };
+  readonly image: {
+    readonly user: string;
+    readonly workdir: string;
+    readonly entrypoint: readonly string[];
+    /** CMD and HEALTHCHECK, of a service's image alone. */
+    readonly command?: readonly string[];
+    readonly healthcheck?: ServiceHealthcheck | null;
+  };
+  /**
+   * The containers of the services beside it, by service, where they are still there: sandboxes of their own, but that they are made, closed and
+   * removed with this one. What this one is asked to do to all processes does not touch theirs.
+   */
+  readonly services: ReadonlyMap<string, Sandbox>;
   run(command: Command, signal?: AbortSignal): Promise<CommandResult>;
   /** Starts a command that is not waited for (an image's ENTRYPOINT): once for each id. */
   start(command: Omit<Command, 'stdin' | 'timeoutMs'>): Promise<void>;
@@ -196,7 +245,10 @@ export interface Sandbox {
   endProcesses(): Promise<void>;
   /** The session, started where there is none yet. */
   terminal(options: TerminalOptions): Promise<TerminalSession>;
-  /** The difference of the whole file system against the image, content into `sink` where there is any. */
+  /**
+   * The difference of the whole file system against the image, content into `sink` where there is any. ClassifiedError
+   * `Unexpected` where the sandbox was made without a baseline.
+   */
   takeDelta(limitBytes: number, sink: (tar: Readable) => Promise<void>): Promise<TakenDelta>;
   /** The declared artifacts in place of the whole difference. */
   takeArtifacts(
@@ -204,7 +256,14 @@ export interface Sandbox {
     limitBytes: number,
     sink: (tar: Readable) => Promise<void>,
   ): Promise<TakenDelta>;
-  proveNetwork(signal?: AbortSignal): Promise<NetworkProof>;
+  /**
+   * Reads the network from inside and tries all targets of the survey at once. `settleMs`: how long it is asked again
+   * while something still answers (a policy reaches a new pod late); 0 asks once.
+   */
+  proveNetwork(
+    survey: EgressSurvey,
+    options: { readonly settleMs: number; readonly signal?: AbortSignal },
+  ): Promise<NetworkProof>;
   usage(): Promise<SandboxUsage>;
   state(): Promise<SandboxState>;
   /** Closes this process's connection; the sandbox goes on. */
@@ -228,6 +287,10 @@ export type ImageSource =
       readonly digest: string;
       readonly context: () => Promise<Readable>;
       readonly dockerfile: string;
+      /** The stage to build; unset: the last. */
+      readonly target?: string;
+      /** Values of ARG. */
+      readonly args?: Readonly<Record<string, string>>;
       readonly offline: boolean;
       readonly timeoutMs: number;
     }
@@ -238,6 +301,8 @@ export interface SandboxDriver {
   readonly images: ImageBuilder;
   /** Why this driver cannot run a task, by the names of what it lacks; empty where it can. */
   unsupported(task: Pick<Task, 'needs' | 'networkMode'>, network: 'deny' | 'as-declared'): readonly string[];
+  /** Why these services cannot run beside each other, as their images have it; null where they can. */
+  clash(services: SandboxServices, signal?: AbortSignal): Promise<string | null>;
   /** Creates and starts, or adopts what has this name and this spec already. */
   create(spec: SandboxSpec, signal?: AbortSignal): Promise<Sandbox>;
   /** Attaches to a sandbox that should be there; SandboxGone where it is not what `expected` says. */
@@ -252,6 +317,13 @@ export interface SandboxDriver {
       readonly createdAt: string;
     }[]
   >;
+  /**
+   * What its sandboxes' network proofs are held against. Idempotent: what it makes for that is found again by its name,
+   * and goes with `removeAll`. ClassifiedError EgressUnprovable where a target that must answer does not.
+   */
+  surveyEgress(request: SurveyRequest, signal?: AbortSignal): Promise<EgressSurvey>;
+  /** Removes every sandbox that carries the labels, and what else was made for them. Nothing there: done. */
+  removeAll(labels: Readonly<Record<string, string>>): Promise<void>;
   /** Checks that the engine or cluster answers: ClassifiedError PlatformUnavailable or InputError. */
   check(): Promise<{ readonly version: string; readonly endpoint: string }>;
   close(): Promise<void>;

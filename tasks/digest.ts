@@ -1,6 +1,7 @@
 // The two digests of a task: of what acts on a trial, and of its solution. Names, dates and prose are no part of them.
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import type { TaskServices } from '../domain/services.ts';
 import type { Limit, Limits, Task } from '../domain/task.ts';
 import { byPath, isInContext, isWithin, type TaskFile } from './files.ts';
 
@@ -26,6 +27,8 @@ export function digestTask(task: Task, files: readonly TaskFile[]): string {
     rewardStrategy: task.rewardStrategy,
     multiStep: task.multiStep,
     needs: [...task.needs].sort(),
+    // Absent where there are none: the digest of a task of one container is what it was.
+    ...(task.services === undefined ? {} : { services: task.services }),
     steps: task.steps.map((step) => ({
       ...step,
       solutionDir: null,
@@ -60,7 +63,17 @@ function acts(task: Task, path: string): boolean {
     ...(step.workdirDir === null ? [] : [step.workdirDir]),
   ]);
   if (laid.some((dir) => isWithin(path, dir))) return true;
+  if (task.services !== undefined && isOfServices(task.services, path)) return true;
   return task.image.kind === 'build' && isInContext(path, task.image.dir);
+}
+
+/** The compose file with all beside it, what the sidecars are built from, and what is bound into any of them. */
+function isOfServices({ main, sidecars }: TaskServices, path: string): boolean {
+  const bound = [main, ...sidecars].flatMap(({ mounts }) =>
+    mounts.flatMap((mount) => (mount.kind === 'files' ? [mount.source] : [])),
+  );
+  if (['environment', ...bound].some((dir) => isWithin(path, dir))) return true;
+  return sidecars.some(({ image }) => image.kind === 'build' && isInContext(path, image.dir));
 }
 
 function valuesOf(limits: Limits): Record<string, number> {

@@ -18,7 +18,7 @@ export interface ComposeFiles {
   readonly verifier: string | null;
 }
 
-/** The image that the agent works in; null after an error finding. */
+/** The image that the agent works in; null after an error finding, or where only a compose file can name it. */
 export async function readImage(
   { config, layout, findings }: ImageContext,
   compose: ComposeFiles,
@@ -37,10 +37,7 @@ export async function readImage(
     if (text === null) return null;
     return { kind: 'build', ...chooseContext('environment', text, layout.folder.files, findings) };
   }
-  // A compose file names its own images; a driver that cannot run it refuses the task by that need.
-  if (compose.environment !== null) {
-    return { kind: 'build', dir: 'environment', dockerfile: 'Dockerfile' };
-  }
+  if (compose.environment !== null) return null;
   findings.error(
     { file: 'environment/Dockerfile' },
     'is missing, and task.toml names no environment.docker_image',
@@ -108,7 +105,7 @@ async function composeIn({ layout, findings }: ImageContext, dir: string): Promi
 function servicesOf(text: string): string[] | null {
   let document: unknown;
   try {
-    document = parseYaml(text);
+    document = parseYaml(text, { logLevel: 'error' });
   } catch {
     // No YAML, so no compose file: a fixture, and a task may well be about mending it.
     return null;

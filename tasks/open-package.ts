@@ -13,6 +13,8 @@ export interface TaskPackage {
   folder(dir: string): Readable;
   /** Folders laid over each other, later ones win: /tests of a step. */
   overlay(dirs: readonly string[]): Readable;
+  /** One file alone, under a name of its own. */
+  file(path: string, name: string): Readable;
   /** The context of an image that is built, and the digest of its content. */
   context(image: Extract<Task['image'], { kind: 'build' }>): { readonly digest: string; tar(): Readable };
   /** One file whole; null where there is none. For small ones. */
@@ -49,6 +51,7 @@ export async function openPackage(source: PackageSource): Promise<TaskPackage> {
     files,
     folder: (dir) => select(names(files, dir)),
     overlay: (dirs) => select(overlaid(files, dirs)),
+    file: (path, name) => select(new Map([[path, name]])),
     context: ({ dir }) => {
       const inside = files.filter((file) => isInContext(file.path, dir));
       const named = new Map(inside.map((file) => [file.path, relativeTo(dir, file.path)]));

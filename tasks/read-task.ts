@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { TaskSchema, type Task } from '../domain/task.ts';
+import { composed, type Composed } from './compose/apply.ts';
 import { readConfig, type TaskConfig } from './config.ts';
 import { digestSolution, digestTask } from './digest.ts';
 import { faultOf, isCode } from './disk-faults.ts';
@@ -9,7 +10,13 @@ import { missingVariables, type HostEnv } from './env-templates.ts';
 import type { SourceFile } from './files.ts';
 import { Findings, type Finding, type Place } from './findings.ts';
 import { readFolder } from './folder.ts';
-import { findComposeFiles, readImage, readVerifierImage, type ImageContext } from './images.ts';
+import {
+  findComposeFiles,
+  readImage,
+  readVerifierImage,
+  type ComposeFiles,
+  type ImageContext,
+} from './images.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { checkOverrides, taskLimits, type LimitOverrides } from './limits.ts';
 import { findNeeds, type NeedSource } from './needs.ts';
@@ -98,17 +105,20 @@ async function buildTask(building: Building): Promise<{ task: Task | null; needs
   const image = await readImage(building, compose);
   const verifierImage = await readVerifierImage(building);
   const steps = await readSteps({ config, layout, findings, overrides, ownsTests: verifierImage !== null });
-  const needs = findNeeds(building, compose);
+  const parts = await readParts(building, image, compose);
+  // A file that describes one container and no more asks nothing of a driver.
+  const several = parts === null || parts.services !== undefined;
+  const needs = findNeeds(building, several ? compose : { ...compose, environment: null });
   checkTemplates(config, options.env ?? {}, findings);
   sayUnused(config, findings);
   const mode = readEnvironmentMode(config, verifierImage !== null, findings);
-  if (image === null) return { task: null, needs };
+  if (parts === null || parts.image === null) return { task: null, needs };
 
   const declared = declaredNetworks(toml);
   const task: Task = {
     name: toml.task.name ?? basename(building.root),
     description: toml.task.description,
-    image,
+    image: parts.image,
     buildTimeoutSec:
       toml.environment.build_timeout_sec === undefined
         ? { value: defaultBuildTimeoutSec, setBy: 'default' }
@@ -117,11 +127,11 @@ async function buildTask(building: Building): Promise<{ task: Task | null; needs
     environmentMode: mode,
     networkMode: toml.agent.network_mode ?? environmentNetwork(toml.environment) ?? 'no-network',
     networkDeclared: declared.some((network) => network !== 'no-network'),
-    env: toml.environment.env,
-    workdir: toml.environment.workdir ?? null,
+    env: { ...parts.env },
+    workdir: parts.workdir,
     healthcheck: healthcheckOf(toml.environment.healthcheck),
     solutionEnv: toml.solution.env,
-    limits: taskLimits(toml, overrides),
+    limits: parts.limits,
     collect: [toml.verifier, ...toml.steps.map((step) => step.verifier)].flatMap((verifier) =>
       verifier.collect.map((hook) => ({
         command: hook.command,
@@ -133,9 +143,33 @@ async function buildTask(building: Building): Promise<{ task: Task | null; needs
     rewardStrategy: toml.multi_step_reward_strategy ?? 'mean',
     multiStep: toml.steps.length > 0,
     steps,
+    ...(parts.services === undefined ? {} : { services: parts.services }),
     needs: needs.map(({ need }) => need),
   };
   return { task: TaskSchema.parse(task), needs };
+}
+
+/** What task.toml and the folder say, and where there is a compose file what it adds to that. */
+async function readParts(
+  { config, layout, findings, options }: Building,
+  image: Task['image'] | null,
+  compose: ComposeFiles,
+): Promise<Composed | null> {
+  const { toml } = config;
+  const overrides = options.overrides ?? {};
+  const own = {
+    image,
+    limits: taskLimits(toml, overrides),
+    env: toml.environment.env,
+    workdir: toml.environment.workdir ?? null,
+  };
+  if (compose.verifier !== null) {
+    const why = 'a verifier is one container: name its image in [verifier.environment]';
+    findings.error({ file: compose.verifier }, `compose: services of the verifier: ${why}`, 'unsupported');
+  }
+  return compose.environment === null
+    ? { ...own, services: undefined }
+    : composed({ path: compose.environment, layout, findings, overrides }, own);
 }
 
 const defaultBuildTimeoutSec = 600;

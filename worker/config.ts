@@ -20,6 +20,8 @@ const VariablesSchema = z.strictObject({
   /** A socket's path or a DOCKER_HOST form; where it is unset, DOCKER_HOST itself. */
   PASSBAND_ENGINE: z.string().min(1).optional(),
   DOCKER_HOST: z.string().min(1).default('/var/run/docker.sock'),
+  /** The YAML file of the Kubernetes driver. */
+  PASSBAND_KUBERNETES: z.string().min(1).optional(),
   PASSBAND_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** Activities at once: episodes hold one for as long as they run. */
   PASSBAND_WORKER_CONCURRENCY: wholeNumber(1_000).prefault('8'),
@@ -38,6 +40,8 @@ export interface WorkerConfig {
   readonly sandbox: 'engine' | 'kubernetes';
   /** Where the container engine answers. */
   readonly engine: string;
+  /** The Kubernetes driver's file; null: none is named. */
+  readonly kubernetes: string | null;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly concurrency: number;
   readonly cachedWorkflows: number;
@@ -76,6 +80,7 @@ export function readWorkerConfig(
     storeUrl: values.PASSBAND_STORE,
     sandbox: values.PASSBAND_SANDBOX,
     engine: values.PASSBAND_ENGINE ?? values.DOCKER_HOST,
+    kubernetes: values.PASSBAND_KUBERNETES ?? null,
     logLevel: values.PASSBAND_LOG_LEVEL,
     concurrency: values.PASSBAND_WORKER_CONCURRENCY,
     cachedWorkflows: values.PASSBAND_WORKER_CACHED_WORKFLOWS,

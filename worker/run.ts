@@ -33,7 +33,7 @@ const spareSlots = 8;
 export async function runWorker({ config, store, driver, env, log, stop }: WorkerParts): Promise<void> {
   installRuntime(log);
   await store.check();
-  const engine = await driver.check();
+  const platform = await driver.check();
   const connection = await connect(config.temporalAddress);
   const now = (): Date => new Date();
   try {
@@ -53,7 +53,10 @@ export async function runWorker({ config, store, driver, env, log, stop }: Worke
       if (worker.getState() === 'RUNNING') worker.shutdown();
     };
     const started = performance.now();
-    log.info({ temporal: config.temporalAddress, store: store.url, ...engine, taskQueue }, 'worker listens');
+    log.info(
+      { temporal: config.temporalAddress, store: store.url, driver: driver.name, ...platform, taskQueue },
+      'worker listens',
+    );
     const running = worker.run();
     const stateOf = workflowStates(connection, config.namespace);
     const reaper = startReaper({ driver, storeId: () => readStoreId(store), stateOf, log, now });

@@ -16,12 +16,13 @@ export interface WorkerProcessOptions {
 
 /**
  * Works until SIGTERM, SIGINT or, where asked for, the end of stdin; then drains.
- * @throws InputError for configuration (exit 78) and for a Temporal server, store or engine that is not there.
+ * @throws InputError for configuration (exit 78, the driver's file too) and for a Temporal server, store or engine that is
+ * not there.
  */
 export async function work({ env, flags = {}, untilStdinEnds }: WorkerProcessOptions): Promise<void> {
   const config = readWorkerConfig(env, flags);
   const log = createLogger({ level: config.logLevel, env });
-  const driver = openDriver(config, env);
+  const driver = await openDriver(config, env);
   const store = await openStore(config.storeUrl, env);
   // Last: from here on an open stdin keeps the process alive until it is disposed of.
   const request = listenForStop(untilStdinEnds ? process.stdin : null);

@@ -1,7 +1,7 @@
 // Every timeout and retry policy of every activity, each named and explained. Milliseconds.
 import { proxyActivities, type ActivityOptions } from '@temporalio/workflow';
 import type { Activities, TrialTimes } from '../activities/types.ts';
-import { activityBackoff } from '../domain/backoff.ts';
+import { activityBackoff, askedBackoff, outageMs } from '../domain/backoff.ts';
 import { failureClasses, failureTable } from '../domain/failures.ts';
 
 const minuteMs = 60_000;
@@ -10,9 +10,6 @@ const hourMs = 60 * minuteMs;
 /** A worker that has been silent for this long is taken for dead, and its activity is given to another. */
 const heartbeatTimeoutMs = 30_000;
 
-/** How long a model, a store or an engine may be away before a trial gives up on it. */
-const outageMs = 12 * hourMs;
-
 /**
  * The outage as a number of tries: with full jitter a wait is half its ceiling on average, and the first nine stay
  * below the cap. A number of tries and not a schedule-to-close timeout, because that one runs on while no worker is
@@ -20,6 +17,12 @@ const outageMs = 12 * hourMs;
  * schedule-to-start timeout.
  */
 const maximumAttempts = Math.ceil(outageMs / (activityBackoff.capMs / 2)) + 9;
+
+/**
+ * The same where a cluster that has no room says when to look again: those waits are shorter, and nothing of the trial
+ * is charged for them.
+ */
+const placeAttempts = Math.ceil(outageMs / (askedBackoff.capMs / 2)) + 6;
 
 /** What `throw new Error()` in an activity is called: nobody named it, so it is `Unexpected` and not asked again. */
 const unnamedErrorTypes = ['Error', 'TypeError', 'RangeError', 'SyntaxError', 'ReferenceError', 'ZodError'];
@@ -48,6 +51,10 @@ const packageMs = 30 * minuteMs;
 const imagesMs = 2 * hourMs;
 /** What a phase needs beside its own limits: starting a sandbox on a loaded machine, laying files. */
 const marginMs = 5 * minuteMs;
+/** How long a driver may wait for a sandbox's place and image before it says that there is none, with room to spare. */
+const placeMs = 30 * minuteMs;
+/** Surveying what no trial may reach: from two sandboxes of its own, which have to find a place first. */
+const surveyMs = placeMs;
 /** Streaming a delta of 2 GiB out of a sandbox and into a slow store. */
 const deltaMs = hourMs;
 /** What an agent's clock does not charge: queues, retries and gaps of the model (docs/failures.md). */
@@ -79,11 +86,14 @@ export const stretches = proxyActivities<Pick<Activities, 'readDone' | 'conclude
   recordOptions(packageMs),
 );
 export const images = proxyActivities<Pick<Activities, 'prepareTask'>>(options(imagesMs));
-export const cleaning = proxyActivities<Pick<Activities, 'cleanUp'>>(options(recordMs, cleanUpAttempts));
+export const cleaning = proxyActivities<Pick<Activities, 'cleanUp' | 'finishSweep'>>(
+  options(recordMs, cleanUpAttempts),
+);
+export const surveys = proxyActivities<Pick<Activities, 'beginSweep'>>(options(surveyMs));
 
-/** Creating the sandbox, and the barrier with the image's healthcheck: within the task's set-up time. */
+/** Creating the sandbox, once it has a place, and the barrier with the image's healthcheck: within the task's set-up time. */
 export const setUp = (times: TrialTimes) =>
-  proxyActivities<Pick<Activities, 'provision' | 'passBarrier'>>(options(times.setupMs + marginMs));
+  proxyActivities<Pick<Activities, 'provision'>>(options(placeMs + times.setupMs + marginMs, placeAttempts));
 
 /** One step's episode: the agent's own clock stops it, this timeout only finds one that hangs. */
 export const episodes = (agentMs: number) =>
@@ -96,4 +106,6 @@ export const deltas = proxyActivities<Pick<Activities, 'takeDelta'>>(options(del
  * everything put back, and the oracle's where the first left no reward).
  */
 export const verifications = (times: TrialTimes, verifierMs: number) =>
-  proxyActivities<Pick<Activities, 'verify'>>(options(3 * (times.setupMs + verifierMs) + marginMs));
+  proxyActivities<Pick<Activities, 'verify'>>(
+    options(3 * (placeMs + times.setupMs + verifierMs) + marginMs, placeAttempts),
+  );

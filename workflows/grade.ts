@@ -4,13 +4,11 @@ import type { Subject, TrialTimes } from '../activities/types.ts';
 import { cleaning, deltas, episodes, setUp, verifications } from './activity-options.ts';
 
 /**
- * Provisions the sandbox, passes the network barrier, then runs, takes and verifies each step until one says that
+ * Provisions the sandbox behind its network barrier, then runs, takes and verifies each step until one says that
  * the next is not reached. Answers how many steps were reached.
  */
 export async function gradeSteps(subject: Subject, times: TrialTimes): Promise<number> {
-  const { provision, passBarrier } = setUp(times);
-  await provision({ subject });
-  await passBarrier({ subject });
+  await setUp(times).provision({ subject });
   let reached = 0;
   for (const [step, limits] of times.steps.entries()) {
     await episodes(limits.agentMs).runEpisode({ subject, step });

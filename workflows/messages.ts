@@ -7,9 +7,7 @@ import type { SweepState } from './sweep-state.ts';
 /** The one queue that workers listen on and everything is put on. */
 export const taskQueue = 'passband';
 
-export const sweepWorkflowId = (sweep: string): string => `sweep-${sweep}`;
-export const trialWorkflowId = (sweep: string, index: number): string => `trial-${sweep}-${index}`;
-export const gateWorkflowId = (sweep: string, task: number): string => `gate-${sweep}-${task}`;
+export { gateWorkflowId, sweepWorkflowId, trialWorkflowId } from '../domain/workflow-ids.ts';
 
 /** Trials that may be in flight at once: the server allows 2,000 pending children, and the state travels. */
 export const concurrencyLimit = 1_000;

@@ -5,7 +5,7 @@ import { failureClassOf, type FailureClass } from '../domain/failures.ts';
 
 export interface PhaseFailure {
   readonly failureClass: FailureClass;
-  /** The activity's name. */
+  /** The activity's name, or what it was at. */
   readonly phase: string;
   readonly message: string;
 }
@@ -14,7 +14,7 @@ export interface PhaseFailure {
 const messageLimit = 500;
 
 /** What a phase that did not end in time is: the machine's, the engine's or the store's doing, never the agent's. */
-const classOfTimeout: Partial<Record<keyof Activities, FailureClass>> = {
+const classOfTimeout: Partial<Record<keyof Activities | 'passBarrier', FailureClass>> = {
   readPlan: 'StoreUnavailable',
   readDone: 'StoreUnavailable',
   readTrial: 'StoreUnavailable',
@@ -22,6 +22,7 @@ const classOfTimeout: Partial<Record<keyof Activities, FailureClass>> = {
   recordVerdict: 'StoreUnavailable',
   recordFailure: 'StoreUnavailable',
   concludeGate: 'StoreUnavailable',
+  beginSweep: 'PlatformUnavailable',
   prepareTask: 'ImagePullTransient',
   provision: 'SandboxUnschedulable',
   passBarrier: 'ExecBroken',
@@ -31,26 +32,32 @@ const classOfTimeout: Partial<Record<keyof Activities, FailureClass>> = {
 
 function timeoutClassOf(phase: string): FailureClass {
   return Object.hasOwn(classOfTimeout, phase)
-    ? (classOfTimeout[phase as keyof Activities] ?? 'Unexpected')
+    ? (classOfTimeout[phase as keyof typeof classOfTimeout] ?? 'Unexpected')
     : 'Unexpected';
 }
 
 /** The failure of a phase. Anything else, cancellations and our own defects, is thrown again. */
 export function phaseFailureOf(error: unknown): PhaseFailure {
   if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-  const phase = error.activityType;
   const cause = error.cause;
   if (cause instanceof TimeoutFailure) {
+    const phase = phaseIn(cause.lastHeartbeatDetails) ?? error.activityType;
     return {
       failureClass: timeoutClassOf(phase),
       phase,
       message: `${phase} did not end in time (${cause.timeoutType})`,
     };
   }
-  const named = cause instanceof ApplicationFailure ? cause.type : null;
+  const told = cause instanceof ApplicationFailure ? cause : null;
   return {
-    failureClass: failureClassOf(named),
-    phase,
+    failureClass: failureClassOf(told?.type),
+    phase: phaseIn(told?.details?.[0]) ?? error.activityType,
     message: (cause?.message ?? error.message).slice(0, messageLimit),
   };
 }
+
+/** What an activity's heartbeats and failures say that it was at. */
+const phaseIn = (details: unknown): string | null =>
+  typeof details === 'object' && details !== null && 'phase' in details && typeof details.phase === 'string'
+    ? details.phase
+    : null;

@@ -1,12 +1,14 @@
 // The sweep: gates and trials in a sliding window over the plan's order, counted, until nothing is left to start.
 import {
   ApplicationFailure,
+  CancellationScope,
   continueAsNew,
   isCancellation,
+  log,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { records, stretches } from './activity-options.ts';
+import { cleaning, records, stretches, surveys } from './activity-options.ts';
 import { ChildKeeper } from './child-keeper.ts';
 import {
   concurrencyLimit,
@@ -28,16 +30,28 @@ const cleaningMs = 30 * 60_000;
 export async function sweep(input: SweepInput): Promise<SweepProgress> {
   const opened: { board: SweepBoard | null } = { board: null };
   setHandler(progressQuery, () => opened.board?.progress() ?? null);
-  const board = new SweepBoard(input.sweep, input.gatesOnly, input.carried ?? (await firstState(input)));
-  opened.board = board;
+  let goesOn: SweepState | null = null;
+  try {
+    const board = new SweepBoard(input.sweep, input.gatesOnly, input.carried ?? (await firstState(input)));
+    opened.board = board;
+    goesOn = await runWindow(input, board);
+    if (goesOn === null) return board.progress();
+  } finally {
+    if (goesOn === null) await finish(input);
+  }
+  return continueAsNew<typeof sweep>({ ...input, carried: goesOn });
+}
+
+/** Keeps the window full until nothing is left. Answers what the next run takes over; null where the sweep is over. */
+async function runWindow(input: SweepInput, board: SweepBoard): Promise<SweepState | null> {
   const children = new ChildKeeper(input, board);
   listen(board, children);
   children.adopt();
   try {
     for (;;) {
       await fillWindow(input, board, children);
-      if (board.finished && children.closed) return board.progress();
-      if (workflowInfo().continueAsNewSuggested && children.settled) break;
+      if (board.finished && children.closed) return null;
+      if (workflowInfo().continueAsNewSuggested && children.settled) return board.snapshot();
       await children.change();
     }
   } catch (error) {
@@ -47,13 +61,27 @@ export async function sweep(input: SweepInput): Promise<SweepProgress> {
     }
     throw error;
   }
-  return continueAsNew<typeof sweep>({ ...input, carried: board.snapshot() });
 }
 
-/** @throws ApplicationFailure with one clear line where the plan cannot be read: the sweep fails before it began. */
+/** Removes what is left of the sweep, however it ended. What does not go away is said and left to be found by label. */
+async function finish({ sweep }: SweepInput): Promise<void> {
+  await CancellationScope.nonCancellable(async () => {
+    try {
+      await cleaning.finishSweep({ sweep });
+    } catch (error) {
+      log.error('not all of the sweep could be removed', { sweep, error: String(error) });
+    }
+  });
+}
+
+/**
+ * @throws ApplicationFailure with one clear line where the plan cannot be read or closed egress cannot be proved: the
+ * sweep fails before it began.
+ */
 async function firstState({ sweep, plan }: SweepInput): Promise<SweepState> {
   try {
     const { shape, concurrency } = await records.readPlan({ sweep, plan });
+    await surveys.beginSweep({ sweep });
     return newState(shape, Math.min(concurrency, concurrencyLimit));
   } catch (error) {
     const { failureClass, phase, message } = phaseFailureOf(error);

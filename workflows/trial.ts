@@ -26,15 +26,24 @@ async function runTrial({ sweep, plan, index, deadlineMs }: TrialInput): Promise
       await records.recordFailure({ subject, ...refusal });
       return uncounted(index, generation, refusal);
     }
+    const graded = gradeSteps(subject, state.times);
+    // Beside the record: neither needs the other, and the trial's place in the window waits for both.
+    const cleaned = graded.then(
+      () => cleanUp(subject),
+      () => cleanUp(subject),
+    );
     try {
-      const reached = await gradeSteps(subject, state.times);
-      return { index, outcome: await records.recordVerdict({ subject, reached }), message: null };
+      return {
+        index,
+        outcome: await records.recordVerdict({ subject, reached: await graded }),
+        message: null,
+      };
     } catch (error) {
       const failure = phaseFailureOf(error);
       const { interrupted } = await records.recordFailure({ subject, ...failure });
       return { ...uncounted(index, generation, failure), interrupted };
     } finally {
-      await cleanUp(subject);
+      await cleaned;
     }
   } catch (error) {
     // The store itself: neither a verdict nor a failure record could be read or written.

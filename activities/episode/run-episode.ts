@@ -154,7 +154,7 @@ async function act(world: World, stage: Stage): Promise<Played> {
     begun = await beginStep(world, sandbox, { grading, step: index, needsSolution, run });
     terminal = terminalOf(stage, sandbox);
     const { found } = stage;
-    const stopWatch = watchSandbox(sandbox, { found, log: world.log });
+    const stopWatch = watchSandbox(sandbox, { found, world });
     try {
       return played(await perform(world, stage, terminal), sandbox);
     } finally {

@@ -77,7 +77,11 @@ export async function concludeGate(
   });
 }
 
-const imagesOf = ({ image, verifierImage }: Prepared): TaskImages => ({ image, verifierImage });
+const imagesOf = ({ image, verifierImage, serviceImages }: Prepared): TaskImages => ({
+  image,
+  verifierImage,
+  ...(serviceImages === undefined ? {} : { serviceImages }),
+});
 
 interface Side {
   readonly grading: Grading;

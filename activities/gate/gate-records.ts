@@ -16,9 +16,7 @@ export interface Gated {
 }
 
 export type Conclusion = Pick<GateRecord, 'outcome' | 'reason' | 'message'> &
-  Partial<
-    Pick<GateRecord, 'environmentMode' | 'oracleVerified' | 'image' | 'verifierImage' | 'pristine' | 'steps'>
-  >;
+  Partial<Pick<GateRecord, 'environmentMode' | 'oracleVerified' | 'pristine' | 'steps' | keyof TaskImages>>;
 
 /** What a sweep's trials of a task stand on, for good once it is there. Null where the gate is still to come. */
 export async function readSweepGate(world: World, { plan, task }: Gated): Promise<GateRecord | null> {
@@ -45,8 +43,18 @@ export const readSharedGate = (
   images: TaskImages,
 ): Promise<GateRecord | null> => readJson(world.store, sharedKeyOf(task, images), GateRecordSchema);
 
-const sharedKeyOf = ({ gateKey }: PlannedTask, { image, verifierImage }: TaskImages): string =>
-  sharedGateKey(gateKey, [image.digest, ...(verifierImage === null ? [] : [verifierImage.digest])]);
+function sharedKeyOf(
+  { gateKey }: PlannedTask,
+  { image, verifierImage, serviceImages = {} }: TaskImages,
+): string {
+  // The task names its services in order, and the order of a record's keys is nobody's promise.
+  const ofServices = Object.entries(serviceImages).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return sharedGateKey(gateKey, [
+    image.digest,
+    ...(verifierImage === null ? [] : [verifierImage.digest]),
+    ...ofServices.map(([, { digest }]) => digest),
+  ]);
+}
 
 /** Writes the record that the sweep stands on, once; the one that stands already is the answer. */
 export async function settle(world: World, gated: Gated, record: GateRecord): Promise<GateSummary> {

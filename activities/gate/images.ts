@@ -1,13 +1,15 @@
-// Images of a task, made from its package where they are not there: what the agent's sandbox and a verifier's own start from.
-import type { Image } from '../../domain/gate.ts';
+// Images of a task, made from its package where they are not there: what its sandboxes, a verifier's own and services start from.
+import type { Image, ServiceImages } from '../../domain/gate.ts';
+import type { ImageOrigin } from '../../domain/services.ts';
 import type { Plan, PlannedTask } from '../../domain/sweep.ts';
-import type { Task } from '../../domain/task.ts';
-import type { ImageSource } from '../../sandbox/port.ts';
+import { imageSource } from '../../sandbox/images/task-source.ts';
 import type { World } from '../world.ts';
 
 export interface TaskImages {
   readonly image: Image;
   readonly verifierImage: Image | null;
+  /** Absent where the task is one container. */
+  readonly serviceImages?: ServiceImages | undefined;
 }
 
 /** @throws ClassifiedError ImageMissing where one cannot be had or built, ImagePullTransient where it may be later */
@@ -17,28 +19,16 @@ export async function ensureImages(
   task: PlannedTask,
   signal: AbortSignal,
 ): Promise<TaskImages> {
-  const { image, verifierImage } = task.task;
-  const ensure = async (from: Task['image']): Promise<Image> =>
-    world.driver.images.ensure(await sourceOf(world, plan, { task, image: from }), signal);
-  return {
+  const { image, verifierImage, services } = task.task;
+  const options = { open: () => world.packages.of(task), offline: plan.offlineBuild };
+  const ensure = async (origin: ImageOrigin): Promise<Image> =>
+    world.driver.images.ensure(await imageSource(task.task, origin, options), signal);
+  const images = {
     image: await ensure(image),
     verifierImage: verifierImage === null ? null : await ensure(verifierImage),
   };
-}
-
-async function sourceOf(
-  world: World,
-  { offlineBuild }: Plan,
-  { task, image }: { readonly task: PlannedTask; readonly image: Task['image'] },
-): Promise<ImageSource> {
-  if (image.kind === 'prebuilt') return image;
-  const context = (await world.packages.of(task)).context(image);
-  return {
-    kind: 'build',
-    digest: context.digest,
-    context: () => Promise.resolve(context.tar()),
-    dockerfile: image.dockerfile,
-    offline: offlineBuild,
-    timeoutMs: task.task.buildTimeoutSec.value * 1_000,
-  };
+  if (services === undefined) return images;
+  const serviceImages: ServiceImages = {};
+  for (const sidecar of services.sidecars) serviceImages[sidecar.name] = await ensure(sidecar.image);
+  return { ...images, serviceImages };
 }

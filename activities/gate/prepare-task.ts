@@ -2,9 +2,10 @@
 import { ClassifiedError } from '../../domain/errors.ts';
 import type { PristineFacts } from '../../domain/delta.ts';
 import type { Ref } from '../../domain/refs.ts';
-import type { Plan } from '../../domain/sweep.ts';
+import type { Plan, PlannedTask } from '../../domain/sweep.ts';
 import { putJson } from '../../store/objects.ts';
 import { PreparedSchema, preparedKey, type Prepared } from '../ground.ts';
+import { servicesOf } from '../services.ts';
 import { workdirOf } from '../step-begin.ts';
 import { gateGrading, taskAt } from '../subject.ts';
 import type { GateReady, GateSummary } from '../types.ts';
@@ -48,6 +49,8 @@ export async function prepareTask(
     if (!(error instanceof ClassifiedError) || error.failureClass !== 'ImageMissing') throw error;
     return refuse(world, gated, { reason: 'build-fails', message: error.message });
   }
+  const clash = await clashOf(world, task, images, run.signal);
+  if (clash !== null) return refuse(world, gated, { reason: 'unsupported', message: clash });
   const shared = audited ? await readSharedGate(world, task, images) : null;
   if (shared !== null) return settle(world, gated, shared);
   const prepared: Prepared = {
@@ -70,6 +73,17 @@ export async function prepareTask(
   return settle(world, gated, unaudited);
 }
 
+/** What only the images of services say: that they cannot run beside each other. */
+async function clashOf(
+  { driver }: World,
+  { task }: PlannedTask,
+  { serviceImages }: TaskImages,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const services = servicesOf(task, serviceImages);
+  return services === undefined ? null : driver.clash(services, signal);
+}
+
 interface Surveying {
   readonly plan: Plan;
   readonly index: number;
@@ -87,7 +101,8 @@ function survey(world: World, { plan, index, images, run }: Surveying): Promise<
   });
   const image = images.verifierImage ?? images.image;
   const ownWorkdir = images.verifierImage !== null;
-  return inFreshSandbox(world, { grading, phase: 'survey', image, env: {}, ownWorkdir, run }, (sandbox) =>
+  const use = { grading, phase: 'survey', image, env: {}, ownWorkdir, outsideGenerations: true, run };
+  return inFreshSandbox(world, use, (sandbox) =>
     surveyImage(sandbox, workdirOf(grading, sandbox), run.signal),
   );
 }

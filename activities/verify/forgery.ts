@@ -1,10 +1,8 @@
 // Shared mode: whether something that runs beside the tests writes rewards of its own.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sandbox } from '../../sandbox/port.ts';
+import type { World } from '../world.ts';
 import { makeVerifierFolder, peekVerifierFolder } from './verifier-folder.ts';
-
-/** Long enough for a loop that rewrites a few times a second, or for whatever waits for the file to appear. */
-const watchMs = 700;
 
 /** A reward of 0 that nobody but a forger touches. */
 const decoy: Readonly<Record<string, string>> = { 'reward.txt': '0\n', 'reward.json': '{"reward": 0}\n' };
@@ -13,10 +11,14 @@ const decoy: Readonly<Record<string, string>> = { 'reward.txt': '0\n', 'reward.j
  * Lays rewards of 0 while everything is frozen, lets it run for a while, and looks whether they are still what they
  * were. Leaves everything frozen again, and the folder as it then was.
  */
-export async function isForging(sandbox: Sandbox, signal: AbortSignal): Promise<boolean> {
+export async function isForging(
+  { waits }: Pick<World, 'waits'>,
+  sandbox: Sandbox,
+  signal: AbortSignal,
+): Promise<boolean> {
   await makeVerifierFolder(sandbox, decoy);
   await sandbox.resume();
-  await sleep(watchMs, undefined, { signal });
+  await sleep(waits.forgeryMs, undefined, { signal });
   await sandbox.pause();
   const files = await peekVerifierFolder(sandbox);
   return Object.entries(decoy).some(([name, content]) => files.get(name)?.toString() !== content);

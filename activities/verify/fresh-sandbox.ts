@@ -1,8 +1,8 @@
-// A fresh sandbox for one verification: made, proved to be closed, used once, removed.
-import type { Image } from '../../domain/gate.ts';
+// A fresh sandbox for one verification: made, proved to be closed, used once, let go.
+import type { Image, ServiceImages } from '../../domain/gate.ts';
 import type { SandboxRecord } from '../../domain/verdict.ts';
 import type { Sandbox, SandboxSpec } from '../../sandbox/port.ts';
-import { proveClosed } from '../barrier.ts';
+import { proveClosed } from '../egress/prove.ts';
 import { sandboxSpec } from '../provision.ts';
 import type { Grading } from '../subject.ts';
 import type { Run, World } from '../world.ts';
@@ -12,14 +12,18 @@ export interface FreshUse {
   /** `verifier-0`: a part of the sandbox's name. */
   readonly phase: string;
   readonly image: Image;
+  /** The task's services run beside it; absent: they do not, or there are none. */
+  readonly serviceImages?: ServiceImages | undefined;
   readonly env: Readonly<Record<string, string>>;
   /** The image is a verifier's own: the task's work directory is not in it. */
   readonly ownWorkdir?: boolean;
+  /** No clean-up of a generation comes after it: its removal is waited for, where others only begin theirs. */
+  readonly outsideGenerations?: boolean;
   readonly run: Run;
 }
 
 /** Where a sandbox was, as the verdict tells it. */
-export type Place = Pick<SandboxRecord, 'uid' | 'host' | 'imageDigest' | 'network'>;
+export type Place = Pick<SandboxRecord, 'uid' | 'host' | 'imageDigest' | 'network' | 'networkAtEnd'>;
 
 /**
  * Does `body` in a sandbox that nobody has touched. A later try of the activity gets another one: what an earlier
@@ -30,25 +34,29 @@ export async function inFreshSandbox<T>(
   use: FreshUse,
   body: (sandbox: Sandbox, place: Place) => Promise<T>,
 ): Promise<T> {
-  const { grading, image, env, ownWorkdir = false, run } = use;
+  const { grading, image, serviceImages, env, ownWorkdir = false, run } = use;
   const phaseOf = (attempt: number): string => (attempt === 1 ? use.phase : `${use.phase}-a${attempt}`);
   const specOf = (attempt: number) =>
     sandboxSpec(world, grading, {
       phase: phaseOf(attempt),
       image,
+      serviceImages,
       env,
       ownWorkdir,
       workflow: run.workflow,
+      baseline: false,
     });
   if (run.attempt > 1) await world.sandboxes.destroy((await specOf(run.attempt - 1)).name);
   const spec = await specOf(run.attempt);
   const sandbox = await create(world, spec, run.signal);
   try {
-    const network = await proveClosed(sandbox, grading, run.signal);
+    const network = await proveClosed(world, { sandbox, grading, run });
     const { uid, host, imageDigest } = sandbox.identity;
-    return await body(sandbox, { uid, host, imageDigest, network });
+    return await body(sandbox, { uid, host, imageDigest, network, networkAtEnd: null });
   } finally {
-    await remove(world, sandbox);
+    await sandbox.close();
+    if (use.outsideGenerations === true) await destroy(world, spec.name);
+    else letGo(world, spec.name);
   }
 }
 
@@ -62,17 +70,17 @@ async function create(world: World, spec: SandboxSpec, signal: AbortSignal): Pro
   }
 }
 
-/** What was found out stands whether or not the sandbox goes away now: the generation's clean-up asks again. */
-async function remove(world: World, sandbox: Sandbox): Promise<void> {
-  const { name } = sandbox.identity;
-  await sandbox.close();
-  await destroy(world, name);
-}
-
+/** What was found out stands whether or not the sandbox goes away. */
 async function destroy(world: World, name: string): Promise<void> {
   try {
     await world.sandboxes.destroy(name);
   } catch (error) {
-    world.log.warn({ sandbox: name, error: String(error) }, 'a verifier stays until its clean-up');
+    saySo(world, name, error);
   }
 }
+
+const letGo = (world: World, name: string): void =>
+  world.sandboxes.letGo(name, (error) => saySo(world, name, error));
+
+const saySo = (world: World, name: string, error: unknown): void =>
+  world.log.warn({ sandbox: name, error: String(error) }, 'a sandbox stays until its clean-up');

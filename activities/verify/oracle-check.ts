@@ -30,11 +30,12 @@ export async function checkSharedOracle(world: World, check: SharedCheck): Promi
     grading,
     phase: `oracle-${index}`,
     image: ground.image,
+    serviceImages: ground.serviceImages,
     env: envOf(world, grading.task.task.env),
     run,
   };
   const tests = await inFreshSandbox(world, use, async (sandbox) => {
-    await openBarrier(sandbox, grading, run);
+    await openBarrier(world, { sandbox, grading, run });
     for (let step = 0; step <= index; step += 1) await solveStep(world, sandbox, check, step);
     return runTests(world, sandbox, { grading, step: index, mode: 'shared', imageOwnsTests: false, run });
   });

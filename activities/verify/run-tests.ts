@@ -42,7 +42,7 @@ export interface TestsRun extends VerifierRun {
  */
 export async function runTests(world: World, sandbox: Sandbox, tests: TestsToRun): Promise<TestsRun> {
   try {
-    const watch = { signal: tests.run.signal, log: world.log };
+    const watch = { signal: tests.run.signal, world };
     return await underWatch(sandbox, watch, (signal) =>
       runToTheEnd(world, sandbox, { ...tests, run: { ...tests.run, signal } }),
     );
@@ -64,7 +64,7 @@ async function runToTheEnd(world: World, sandbox: Sandbox, tests: TestsToRun): P
     await sandbox.pause();
   }
   await layTests(world, sandbox, tests);
-  let forged = shared && (await isForging(sandbox, run.signal));
+  let forged = shared && (await isForging(world, sandbox, run.signal));
   await makeVerifierFolder(sandbox);
   if (shared) await sandbox.resume();
   const tested = await runScript(world, sandbox, tests, stepAt(grading, tests.step));
@@ -77,7 +77,7 @@ async function runToTheEnd(world: World, sandbox: Sandbox, tests: TestsToRun): P
   const { assertions, warnings: reportWarnings } = readAssertions(files);
   // What tests that did not come to their end have written so far is no reward.
   const reward = reading.kind === 'reward' && !tested.timedOut ? reading.reward : null;
-  if (shared && reward === 1 && !forged) forged = await isForging(sandbox, run.signal);
+  if (shared && reward === 1 && !forged) forged = await isForging(world, sandbox, run.signal);
   return {
     end: tested.timedOut ? 'timeout' : 'exited',
     oomKills: reward === null ? (await oomKillsOf(sandbox)) - killsBefore : 0,

@@ -11,6 +11,7 @@ import { withhold, type Withholding } from '../../domain/withhold.ts';
 import type { Ref } from '../../domain/refs.ts';
 import { readJsonRef } from '../../store/objects.ts';
 import { handsOverArtifacts } from '../delta.ts';
+import { startTaskServices } from '../services.ts';
 import { stepAt } from '../subject.ts';
 import type { World } from '../world.ts';
 import { inFreshSandbox } from './fresh-sandbox.ts';
@@ -97,8 +98,13 @@ function runOver(
   const { verifierImage } = ground;
   const imageOwnsTests = verifierImage !== null;
   const image = verifierImage ?? ground.image;
-  const use = { grading, phase: name, image, env: {}, ownWorkdir: imageOwnsTests, run };
+  // Beside a verifier of the task's own there is none of its services.
+  const serviceImages = imageOwnsTests ? undefined : ground.serviceImages;
+  const use = { grading, phase: name, image, serviceImages, env: {}, ownWorkdir: imageOwnsTests, run };
   return inFreshSandbox(world, use, async (sandbox, place) => {
+    if (serviceImages !== undefined) {
+      await startTaskServices(world, { sandbox, grading, run, of: 'verifier' });
+    }
     const refused = await layDelta(world, sandbox, manifest, entries);
     const tests = await runTests(world, sandbox, {
       grading,

@@ -1,49 +1,18 @@
 // `passband images base`: a base image from this machine (a folder, a tar, debootstrap), where no registry answers.
-import { spawn } from 'node:child_process';
 import { createReadStream } from 'node:fs';
-import { mkdtemp, open, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { extract } from 'tar-stream';
 import { ClassifiedError, InputError } from '../../domain/errors.ts';
-import { debootstrap, suiteOf } from './debootstrap.ts';
+import type { BaseRequest } from '../images/base-request.ts';
+import { kindOf, tarOfFolder } from '../images/base-tar.ts';
+import { debootstrap } from '../images/debootstrap.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Engine } from './engine.ts';
 import { messageOf, NotThere } from './engine-errors.ts';
 import { followLog, pullImage } from './pull.ts';
-
-export type BaseSource =
-  | { readonly kind: 'folder' | 'tar'; readonly path: string }
-  | { readonly kind: 'debootstrap'; readonly suite: string; readonly packages: readonly string[] };
-
-export interface BaseRequest {
-  /** As FROM will name it: `debian:12`, `dsbase-venv312:local`, `registry.example/team/base:3`. */
-  readonly name: string;
-  readonly source: BaseSource;
-}
-
-const grammar = 'give NAME=DIR, NAME=TAR or NAME=debootstrap[:PACKAGE,PACKAGE...]';
-const namePattern =
-  /^[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?::\d+)?(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?$/;
-
-/** Parses `NAME=DIR|TAR|debootstrap[:PACKAGES]`. InputError where the name or the source is none. */
-export async function parseBase(text: string): Promise<BaseRequest> {
-  const at = text.indexOf('=');
-  const name = text.slice(0, at);
-  const from = text.slice(at + 1);
-  if (at < 1 || from === '') throw new InputError(`${text}: ${grammar}`);
-  if (!namePattern.test(name)) throw new InputError(`${name} is not the name of an image: ${grammar}`);
-  const boot = /^debootstrap(?::(.*))?$/.exec(from);
-  if (boot !== null) {
-    const packages = (boot[1] ?? '').split(',').filter((word) => word !== '');
-    return { name, source: { kind: 'debootstrap', suite: suiteOf(name), packages } };
-  }
-  const found = await stat(from).catch(() => null);
-  if (found === null) throw new InputError(`${from}: no such file or folder; ${grammar}`);
-  return { name, source: { kind: found.isDirectory() ? 'folder' : 'tar', path: from } };
-}
 
 /** A registry that gives a base image begins within this time; one that nobody reaches is not waited for. */
 const pullLimitMs = 120_000;
@@ -117,27 +86,8 @@ async function referenceOf(engine: Engine, name: string): Promise<string> {
 }
 
 async function importFolder(engine: Engine, dir: string, reference: string): Promise<void> {
-  // What the kernel and the package manager keep there is no part of an image.
-  const excluded = ['./proc/*', './sys/*', './dev/*', './var/cache/apt/archives/*.deb'];
-  const args = [
-    '-C',
-    dir,
-    '--numeric-owner',
-    ...excluded.map((pattern) => `--exclude=${pattern}`),
-    '-cf',
-    '-',
-    '.',
-  ];
-  const tar = spawn('tar', args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let words = '';
-  tar.stderr.on('data', (chunk: Buffer) => (words = (words + chunk.toString()).slice(-2_000)));
-  const ended = new Promise<number | null>((resolve, reject) => {
-    tar.on('error', reject);
-    tar.on('close', resolve);
-  });
-  await Promise.all([importRoot(engine, tar.stdout, reference), ended]);
-  const code = await ended;
-  if (code !== 0) throw new InputError(`${dir}: tar ended with ${code ?? 'a signal'}: ${words.trim()}`);
+  const { tar, ended } = tarOfFolder(dir);
+  await Promise.all([importRoot(engine, tar, reference), ended]);
 }
 
 async function importTar(engine: Engine, path: string, reference: string): Promise<void> {
@@ -173,34 +123,4 @@ async function importRoot(engine: Engine, tar: Readable, reference: string): Pro
 async function name(engine: Engine, image: string, reference: string): Promise<void> {
   const at = reference.lastIndexOf(':');
   await engine.docker.getImage(image).tag({ repo: reference.slice(0, at), tag: reference.slice(at + 1) });
-}
-
-/** Whether a tar holds images (docker save, or an OCI layout) and not a root file system; whether it is gzipped. */
-async function kindOf(path: string): Promise<{ readonly archive: boolean; readonly gzip: boolean }> {
-  const gzip = await isGzip(path);
-  const entries = extract();
-  const file = createReadStream(path);
-  file.on('error', (error) => entries.destroy(error));
-  if (gzip) file.pipe(createGunzip().on('error', (error) => entries.destroy(error))).pipe(entries);
-  else file.pipe(entries);
-  let archive = false;
-  try {
-    for await (const entry of entries) {
-      archive ||= ['manifest.json', 'oci-layout'].includes(entry.header.name.replace(/^\.\//, ''));
-      entry.resume();
-    }
-  } catch (error) {
-    throw new InputError(`${path} is no tar, gzipped or plain: ${messageOf(error)}`);
-  }
-  return { archive, gzip };
-}
-
-async function isGzip(path: string): Promise<boolean> {
-  const file = await open(path);
-  try {
-    const { buffer } = await file.read(Buffer.alloc(2), 0, 2, 0);
-    return buffer[0] === 0x1f && buffer[1] === 0x8b;
-  } finally {
-    await file.close();
-  }
 }

@@ -4,13 +4,16 @@ import { ClassifiedError } from '../../domain/errors.ts';
 import type { Engine } from './engine.ts';
 import type { FailureClass } from '../../domain/failures.ts';
 import { engineError, isAnswer, messageOf, NotThere } from './engine-errors.ts';
-import { saysEngineFailed, saysNetworkFailed } from './failure-words.ts';
+import { saysEngineFailed, saysNetworkFailed } from '../images/failure-words.ts';
 import { followLog, LoggedFailure, pullFailure } from './pull.ts';
 
 export interface BuildRequest {
   readonly tag: string;
   readonly context: Readable;
   readonly dockerfile: string;
+  /** The stage to build; unset: the last. */
+  readonly target?: string | undefined;
+  readonly args?: Readonly<Record<string, string>> | undefined;
   /** What FROM names: looked for when the build fails, since engines say it in many ways. */
   readonly bases: readonly string[];
   /** RUN without any network. */
@@ -39,6 +42,8 @@ export async function build(engine: Engine, request: BuildRequest, signal?: Abor
     const answer = await engine.docker.buildImage(request.context, {
       t: request.tag,
       dockerfile: request.dockerfile,
+      ...(request.target === undefined ? {} : { target: request.target }),
+      ...(request.args === undefined ? {} : { buildargs: request.args }),
       rm: true,
       forcerm: true,
       abortSignal,

@@ -1,9 +1,10 @@
 // The container of a sandbox, as a pure function of its spec: what it may use, and what it may not do.
-import { createHash } from 'node:crypto';
 import type Docker from 'dockerode';
 import { z } from 'zod';
 import type { SandboxSpec } from '../port.ts';
+import { specDigest } from '../spec-digest.ts';
 import type { ImageFacts } from '../supervised/facts.ts';
+import { capabilities, supervisorPath } from '../supervised/supervisor.ts';
 
 export const labels = {
   /** Digest of the spec: the same name with another one is not ours to adopt. */
@@ -18,26 +19,12 @@ export const KeptFacts = z.strictObject({
   workdir: z.string(),
   network: z.enum(['deny', 'as-declared']),
   diskMiB: z.number(),
+  /** Containers of a version that did not keep it must still be listed and removed. */
+  baseline: z.boolean().default(false),
   /** Which labels are the spec's own: those of the image stand among them. */
   labels: z.array(z.string()),
 });
 export type KeptFacts = z.infer<typeof KeptFacts>;
-
-/**
- * Capabilities that root inside an image needs to be root there: owners and modes, other users, its own processes,
- * low ports, chroot. Not among them: raw sockets, devices, tracing, time, mounts, file capabilities.
- */
-const capabilities = [
-  'CHOWN',
-  'DAC_OVERRIDE',
-  'FOWNER',
-  'FSETID',
-  'KILL',
-  'NET_BIND_SERVICE',
-  'SETGID',
-  'SETUID',
-  'SYS_CHROOT',
-] as const;
 
 /** Files a process may open and processes a user may have: both named, an engine that is told one wants both. */
 export const ulimits = [
@@ -48,22 +35,6 @@ export const ulimits = [
 /** The facts that `containerOf` wrote on a container of ours. */
 export function keptFacts(containerLabels: Readonly<Record<string, string>> | null | undefined): KeptFacts {
   return KeptFacts.parse(JSON.parse(containerLabels?.[labels.facts] ?? 'null'));
-}
-
-/** How the supervisor ends where it was started with what cannot be (EX_CONFIG). */
-export const supervisorConfigStatus = 78;
-
-export const supervisorPath = '/opt/passband/bin/supervisor';
-
-export function specDigest(spec: SandboxSpec): string {
-  const { name, image, cpus, memoryMiB, diskMiB, pids, workdir, network } = spec;
-  const sorted = (record: Readonly<Record<string, string>>) =>
-    Object.entries(record).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const whole = [
-    ...[name, image.digest, cpus, memoryMiB, diskMiB, pids, workdir, network],
-    ...[sorted(spec.labels), sorted(spec.env)],
-  ];
-  return createHash('sha256').update(JSON.stringify(whole)).digest('hex');
 }
 
 /**
@@ -81,6 +52,7 @@ export function containerOf(
     workdir,
     network: spec.network,
     diskMiB: spec.diskMiB,
+    baseline: spec.baseline,
     labels: Object.keys(spec.labels),
   };
   const user = image.user === '' ? [] : ['--user', image.user];
@@ -92,7 +64,7 @@ export function containerOf(
     // Made and entered by the supervisor: engines differ over a work directory that is not there.
     WorkingDir: '/',
     Entrypoint: [supervisorPath],
-    Cmd: ['init', '--workdir', workdir, ...user],
+    Cmd: ['init', '--workdir', workdir, ...user, ...(spec.baseline ? ['--baseline'] : [])],
     Labels: { ...spec.labels, [labels.spec]: specDigest(spec), [labels.facts]: JSON.stringify(kept) },
     Tty: false,
     OpenStdin: false,

@@ -3,6 +3,7 @@ import { ClassifiedError } from '../../domain/errors.ts';
 import type { Task } from '../../domain/task.ts';
 import {
   SandboxGone,
+  type EgressSurvey,
   type ImageBuilder,
   type Sandbox,
   type SandboxDriver,
@@ -10,7 +11,9 @@ import {
   type SandboxSpec,
 } from '../port.ts';
 import { attach, bootOf } from '../supervised/supervised-sandbox.ts';
-import { containerOf, keptFacts, labels, specDigest, supervisorConfigStatus } from './container.ts';
+import { containerOf, keptFacts, labels } from './container.ts';
+import { specDigest } from '../spec-digest.ts';
+import { supervisorConfigStatus } from '../supervised/supervisor.ts';
 import { goneOf } from './container-state.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Engine, type EngineImage } from './engine.ts';
@@ -114,6 +117,20 @@ class EngineDriver implements SandboxDriver {
       labels: Object.fromEntries(keptFacts(Labels).labels.map((key) => [key, Labels?.[key] ?? ''])),
       createdAt: new Date(Created * 1000).toISOString(),
     }));
+  }
+
+  /** It refuses every task of several containers. */
+  clash(): Promise<string | null> {
+    return Promise.resolve(null);
+  }
+
+  /** Its sandboxes have no network: what they must not reach need not be known. */
+  surveyEgress(): Promise<EgressSurvey> {
+    return Promise.resolve({ targets: [], at: new Date().toISOString() });
+  }
+
+  async removeAll(wanted: Readonly<Record<string, string>>): Promise<void> {
+    for (const { name } of await this.list(wanted)) await this.destroy(name);
   }
 
   async check(): Promise<{ readonly version: string; readonly endpoint: string }> {
@@ -226,11 +243,14 @@ class EngineDriver implements SandboxDriver {
       image: { ...image.facts, workdir: kept.workdir },
       env: kept.env,
       network: kept.network,
+      baseline: kept.baseline,
     };
     const { host } = this.#engine.endpoint;
     const identity = { name, driver: this.name, uid: inspected.Id, host, imageDigest: image.id, bootId };
     const link = this.#link(inspected, image, inspected.State.StartedAt);
-    const sandbox = await attach(link, facts, identity, (closed) => this.#open.delete(closed));
+    const sandbox = await attach(link, facts, identity, {
+      onClose: (closed) => this.#open.delete(closed),
+    });
     this.#open.add(sandbox);
     return sandbox;
   }

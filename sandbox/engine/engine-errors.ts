@@ -1,8 +1,8 @@
 // What an engine's refusal means: not there, there already, or an engine that does not do its work.
 import { z } from 'zod';
 import { ClassifiedError } from '../../domain/errors.ts';
-import { aborted } from './aborted.ts';
-import { saysEngineFailed } from './failure-words.ts';
+import { aborted } from '../aborted.ts';
+import { saysEngineFailed } from '../images/failure-words.ts';
 
 /** The engine says that what was named is not there (HTTP 404). */
 export class NotThere extends Error {}

@@ -1,18 +1,17 @@
-// The engine's side of one sandbox: streams by exec, state by inspection, the difference by the engine's own list.
+// The engine's side of one sandbox: streams by exec, state by inspection.
 import type { Duplex } from 'node:stream';
 import { ClassifiedError } from '../../domain/errors.ts';
 import { ConnectionLost } from '../protocol/frames.ts';
 import { SandboxGone, type SandboxState } from '../port.ts';
 import { ConnectionEnded } from '../supervised/connections.ts';
-import type { Change, Link, StreamEnding, SupervisorStream } from '../supervised/link.ts';
-import { changesOf } from './changes.ts';
-import { supervisorPath } from './container.ts';
+import type { Link, StreamEnding, SupervisorStream } from '../supervised/link.ts';
+import { supervisorPath } from '../supervised/supervisor.ts';
 import { controlWorks } from './control.ts';
 import { stateOf } from './container-state.ts';
 import type { Engine } from './engine.ts';
 import { engineCall, InTheWay, NotThere } from './engine-errors.ts';
 import { ExecStream } from './exec-stream.ts';
-import { ExecState, ListedChanges } from './inspected.ts';
+import { ExecState } from './inspected.ts';
 
 export interface EngineContainer {
   readonly id: string;
@@ -39,6 +38,9 @@ const refusedInside =
 const cutStatuses: ReadonlySet<number> = new Set([0, 74, 141]);
 
 export class EngineLink implements Link {
+  /** Sandboxes here have no interface but loopback. */
+  readonly isolation = 'loopback';
+  readonly ownTargets = [];
   readonly #engine: Engine;
   readonly #container: EngineContainer;
   #sizedAtMs = Date.now();
@@ -109,17 +111,6 @@ export class EngineLink implements Link {
     try {
       const inspected = await this.#engine.inspectContainer(this.#container.id, true);
       return inspected.SizeRw ?? null;
-    } catch (error) {
-      throw await this.#refusal(error);
-    }
-  }
-
-  async changes(): Promise<readonly Change[]> {
-    try {
-      const listed: unknown = await engineCall('the changes of a container', () =>
-        this.#engine.docker.getContainer(this.#container.id).changes(),
-      );
-      return changesOf(ListedChanges.parse(listed) ?? []);
     } catch (error) {
       throw await this.#refusal(error);
     }

@@ -37,6 +37,16 @@ export class ExecStream extends Duplex {
     this.#socket.write(chunk, done);
   }
 
+  override _writev(
+    chunks: readonly { readonly chunk: Buffer }[],
+    done: (error?: Error | null) => void,
+  ): void {
+    this.#socket.cork();
+    for (const { chunk } of chunks.slice(0, -1)) this.#socket.write(chunk);
+    this.#socket.write(chunks.at(-1)?.chunk ?? Buffer.alloc(0), done);
+    this.#socket.uncork();
+  }
+
   override _final(done: (error?: Error | null) => void): void {
     this.#socket.end(() => done());
   }

@@ -1,12 +1,13 @@
 // Images that a sandbox can be made of: a task's own, with the toolbox as one more layer, made where it is not there.
-import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pack } from 'tar-stream';
 import { ClassifiedError } from '../../domain/errors.ts';
 import type { Image } from '../../domain/gate.ts';
+import { readContext, sentContext } from '../images/build-context.ts';
+import { digestOf, sourceKey } from '../images/keys.ts';
+import { SharedWork } from '../images/shared-work.ts';
+import { toolboxFailure } from '../images/toolbox-source.ts';
 import type { ImageBuilder, ImageSource } from '../port.ts';
-import { aborted } from './aborted.ts';
-import { readContext, sentContext } from './build-context.ts';
 import { build } from './build.ts';
 import type { Engine } from './engine.ts';
 import { NotThere } from './engine-errors.ts';
@@ -18,7 +19,7 @@ const appendTimeoutMs = 5 * 60_000;
 
 export class EngineImages implements ImageBuilder {
   readonly #engine: Engine;
-  readonly #running = new Map<string, Promise<Image>>();
+  readonly #work = new SharedWork<Image>();
   #toolbox: Promise<string> | null = null;
 
   constructor(engine: Engine) {
@@ -26,11 +27,8 @@ export class EngineImages implements ImageBuilder {
   }
 
   async ensure(source: ImageSource, signal?: AbortSignal): Promise<Image> {
-    const key = source.kind === 'build' ? buildKey(source) : digestOf(['prebuilt', source.reference]);
-    // Shared by all who ask, so no one caller's signal ends it: it has limits of time of its own.
-    const making = this.#running.get(key) ?? this.#make(source, key).finally(() => this.#running.delete(key));
-    this.#running.set(key, making);
-    return signal === undefined ? making : Promise.race([making, aborted(signal)]);
+    const key = sourceKey(source);
+    return this.#work.run(key, () => this.#make(source, key), signal);
   }
 
   async #make(source: ImageSource, key: string): Promise<Image> {
@@ -61,11 +59,11 @@ export class EngineImages implements ImageBuilder {
   }
 
   async #build(source: Extract<ImageSource, { kind: 'build' }>, tag: string): Promise<void> {
-    const { dockerfile, offline, timeoutMs } = source;
+    const { dockerfile, target, args, offline, timeoutMs } = source;
     const facts = await readContext(await source.context(), dockerfile);
     const context = sentContext(await source.context(), dockerfile, facts);
-    const late = 'ImageMissing';
-    await build(this.#engine, { tag, context, dockerfile, offline, timeoutMs, bases: facts.bases, late });
+    const request = { tag, context, dockerfile, target, args, offline, timeoutMs, bases: facts.bases };
+    await build(this.#engine, { ...request, late: 'ImageMissing' });
   }
 
   async #append(
@@ -85,7 +83,7 @@ export class EngineImages implements ImageBuilder {
   async #ensureToolbox(): Promise<string> {
     this.#toolbox ??= ensureToolbox(this.#engine).catch((error: unknown) => {
       this.#toolbox = null;
-      throw notTheTask(error);
+      throw toolboxFailure(error);
     });
     return this.#toolbox;
   }
@@ -99,16 +97,3 @@ export class EngineImages implements ImageBuilder {
     }
   }
 }
-
-/** A toolbox that cannot be made is for the operator to mend, and no task is rejected for it. */
-function notTheTask(error: unknown): unknown {
-  if (!(error instanceof ClassifiedError) || error.failureClass !== 'ImageMissing') return error;
-  const message = `the toolbox's image cannot be made: ${error.message}`;
-  return new ClassifiedError('ConfigInvalid', message, { cause: error });
-}
-
-const digestOf = (parts: readonly unknown[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
-
-const buildKey = ({ digest, dockerfile, offline }: Extract<ImageSource, { kind: 'build' }>): string =>
-  digestOf([digest, dockerfile, offline]);

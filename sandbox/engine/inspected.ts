@@ -44,7 +44,3 @@ export const ListedContainers = z.array(
     Created: z.number(),
   }),
 );
-
-export const ListedChanges = z
-  .array(z.object({ Path: z.string().startsWith('/'), Kind: z.int().min(0).max(2) }))
-  .nullable();

@@ -2,16 +2,10 @@
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { ClassifiedError } from '../../domain/errors.ts';
+import { bringBase } from '../images/base-request.ts';
+import { saysEngineFailed, saysRegistryBusy } from '../images/failure-words.ts';
 import type { Engine } from './engine.ts';
 import { engineCall, engineError, isAnswer, messageOf } from './engine-errors.ts';
-import { saysEngineFailed } from './failure-words.ts';
-
-/**
- * A registry that is there and has no answer just now. Not among them: one that this machine cannot reach at all
- * (no such host, connection refused), which no waiting mends.
- */
-const transient =
-  /\b429\b|toomanyrequests|too many requests|\b50[0234]\b|internal server error|bad gateway|service unavailable|gateway time-?out|timeout|timed out|temporary failure|try again|unexpected EOF|connection reset|TLS handshake/i;
 
 const Progress = z.object({
   stream: z.string().optional(),
@@ -53,16 +47,12 @@ export async function followLog(
   return last;
 }
 
-/** How to bring an image that no registry gives: the words that every such error ends with. */
-export const bringBase = (name: string): string =>
-  `passband images base ${name}=DIR|TAR|debootstrap brings it from this machine`;
-
 export function pullFailure(name: string, message: string, cause: unknown): ClassifiedError {
   if (saysEngineFailed(message)) {
     const told = `container engine, pulling ${name}: ${message}`;
     return new ClassifiedError('PlatformUnavailable', told, { cause });
   }
-  const failureClass = transient.test(message) ? 'ImagePullTransient' : 'ImageMissing';
+  const failureClass = saysRegistryBusy(message) ? 'ImagePullTransient' : 'ImageMissing';
   const text = `image ${name} is not here and could not be pulled: ${message}; ${bringBase(name)}`;
   return new ClassifiedError(failureClass, text, { cause });
 }

@@ -120,13 +120,23 @@ export class Connection {
   async #send(body: Readable): Promise<Digest> {
     const hash = createHash('sha256');
     let bytes = 0;
+    /** Of the next frame: sources give small pieces, and every frame costs something on all of its way. */
+    let parts: Buffer[] = [];
+    let room = maxDataBytes;
     for await (const chunk of body as AsyncIterable<Buffer>) {
       hash.update(chunk);
       bytes += chunk.length;
-      for (let at = 0; at < chunk.length; at += maxDataBytes) {
-        await writeFrame(this.#stream, 'D', chunk.subarray(at, at + maxDataBytes));
+      for (let at = 0; at < chunk.length;) {
+        const part = chunk.subarray(at, at + room);
+        parts.push(part);
+        at += part.length;
+        room -= part.length;
+        if (room > 0) continue;
+        await writeFrame(this.#stream, 'D', ...parts);
+        [parts, room] = [[], maxDataBytes];
       }
     }
+    if (parts.length > 0) await writeFrame(this.#stream, 'D', ...parts);
     const digest = { bytes, sha256: hash.digest('hex') };
     await writeFrame(this.#stream, 'E', Buffer.from(JSON.stringify(digest)));
     return digest;

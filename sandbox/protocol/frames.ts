@@ -22,20 +22,39 @@ export class ConnectionLost extends Error {
 }
 
 export function encodeFrame(type: FrameType, payload: Uint8Array): Buffer {
-  const frame = Buffer.allocUnsafe(headerBytes + payload.byteLength);
-  frame.writeUInt32BE(payload.byteLength, 0);
-  frame.write(type, 4, 'latin1');
-  frame.set(payload, headerBytes);
-  return frame;
+  return Buffer.concat([headerOf(type, payload.byteLength), payload]);
 }
 
-/** Writes one frame and waits until the stream has taken it; ConnectionLost where it cannot. */
-export async function writeFrame(stream: Duplex, type: FrameType, payload: Uint8Array): Promise<void> {
+function headerOf(type: FrameType, payloadBytes: number): Buffer {
+  const header = Buffer.allocUnsafe(headerBytes);
+  header.writeUInt32BE(payloadBytes, 0);
+  header.write(type, 4, 'latin1');
+  return header;
+}
+
+/**
+ * Writes one frame, its payload in parts that nobody changes afterwards, and waits until the stream has taken it;
+ * ConnectionLost where it cannot.
+ */
+export async function writeFrame(
+  stream: Duplex,
+  type: FrameType,
+  ...parts: readonly Uint8Array[]
+): Promise<void> {
+  const payloadBytes = parts.reduce((sum, part) => sum + part.byteLength, 0);
+  const pieces = [headerOf(type, payloadBytes), ...parts];
   await new Promise<void>((resolve, reject) => {
-    stream.write(encodeFrame(type, payload), (error) => {
+    const settle = (error?: Error | null): void => {
       if (error) reject(new ConnectionLost(`the stream took no more: ${error.message}`, { cause: error }));
       else resolve();
-    });
+    };
+    // Together, so that the stream sees one frame and can send it as one.
+    stream.cork();
+    for (const [index, piece] of pieces.entries()) {
+      if (index < pieces.length - 1) stream.write(piece);
+      else stream.write(piece, settle);
+    }
+    stream.uncork();
   });
 }
 

@@ -83,6 +83,17 @@ export const ProofResponse = z.object({
     .nullable(),
 });
 
+export const BaselineResponse = z.object({ entries: count, ms: z.number() });
+
+const paths = z.array(z.string().startsWith('/'));
+export const ChangesResponse = z.object({
+  added: paths,
+  changed: paths,
+  deleted: paths,
+  refused,
+  truncated: z.boolean(),
+});
+
 export const UsersResponse = z.object({
   users: z.array(z.object({ name: z.string(), uid: count, gid: count })),
 });

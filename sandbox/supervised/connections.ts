@@ -47,6 +47,7 @@ export class Connections {
     try {
       return await exchange(member.connection);
     } catch (error) {
+      if (error instanceof ConnectionLost) this.#dropIdle();
       throw await explained(error, member.origin);
     } finally {
       this.#release(member);
@@ -76,6 +77,14 @@ export class Connections {
     if (member.connection.usable && !this.#closed) this.#idle.push(member);
     else this.#all.delete(member);
     this.#waiting.shift()?.();
+  }
+
+  /** They came by the way that was lost: one that went silent says so only after the time that it is waited for. */
+  #dropIdle(): void {
+    for (const member of this.#idle.splice(0)) {
+      member.connection.close();
+      this.#all.delete(member);
+    }
   }
 
   async #open(): Promise<Member> {

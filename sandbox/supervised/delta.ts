@@ -9,14 +9,15 @@ import { TarObserver } from '../archive/tar-observer.ts';
 import { ConnectionLost } from '../protocol/frames.ts';
 import { GetResponse, type StatEntry } from '../protocol/responses.ts';
 import type { RefusedEntry, TakenDelta } from '../port.ts';
+import { seeChanges, type Change } from './changes.ts';
 import { statPaths } from './files.ts';
-import type { Change } from './link.ts';
 import { recovering } from './recovery.ts';
 import type { Supervised } from './supervised.ts';
-import { resolvePath, walk } from './walk.ts';
+import { notFound, resolvePath, walk } from './walk.ts';
 
 /** A delta of more paths is over its limit whatever their size: the question for it must fit into one frame. */
 const maxEntries = 200_000;
+const maxPathBytes = 15 * 1024 ** 2;
 
 type Sink = (tar: Readable) => Promise<void>;
 
@@ -30,28 +31,30 @@ interface Selection {
 
 /** The difference of the whole file system against the image, volumes of the image taken whole. */
 export async function takeDelta(sandbox: Supervised, limitBytes: number, sink: Sink): Promise<TakenDelta> {
-  const changes = await sandbox.link.changes();
+  const seen = await seeChanges(sandbox);
+  const changes = seen.changes.slice(0, maxEntries);
   const stats = await statPaths(
     sandbox,
-    changes.slice(0, maxEntries).map(({ path }) => path),
+    changes.map(({ path }) => path),
   );
   const deleted: string[] = [];
-  const refused: RefusedEntry[] = [];
+  const refused: RefusedEntry[] = [...seen.refused];
   const present: { change: 'added' | 'changed'; stat: StatEntry }[] = [];
   const select = ({ path, change }: Change, stat: StatEntry | null): void => {
     // A directory that was removed and made anew is listed as deleted, and stands there all the same.
     if (change === 'deleted') deleted.push(path);
     if (stat !== null)
       present.push({ change: change === 'changed' ? 'changed' : 'added', stat: { ...stat, path } });
-    else if (change !== 'deleted') refused.push({ path, why: 'not there by this name: it may not be UTF-8' });
+    else if (change !== 'deleted') refused.push({ path, why: notFound });
   };
-  changes.slice(0, maxEntries).forEach((change, at) => select(change, stats[at] ?? null));
-  let tooMany = changes.length > maxEntries;
+  changes.forEach((change, at) => select(change, stats[at] ?? null));
+  let tooMany = seen.truncated || changes.length < seen.changes.length;
   for (const volume of sandbox.link.volumes) {
     const root = await resolvePath(sandbox, volume);
     if (root === null) continue;
     const walked = await walk(sandbox, root, () => true, maxEntries - present.length);
     for (const stat of walked.entries) present.push({ change: 'added', stat });
+    refused.push(...walked.refused);
     tooMany ||= walked.overLimit;
   }
   return take(sandbox, { deleted, present, refused, missing: [], tooMany }, { limitBytes, sink });
@@ -65,6 +68,7 @@ export async function takeArtifacts(
 ): Promise<TakenDelta> {
   const missing: string[] = [];
   const found = new Map<string, StatEntry>();
+  const refused: RefusedEntry[] = [];
   let tooMany = false;
   for (const { source, exclude } of artifacts) {
     const root = await resolvePath(sandbox, posix.resolve(sandbox.facts.image.workdir, source));
@@ -76,11 +80,12 @@ export async function takeArtifacts(
     for (const from of roots) {
       const walked = await walk(sandbox, from, keep, maxEntries - found.size);
       for (const stat of walked.entries) found.set(stat.path, stat);
+      refused.push(...walked.refused);
       tooMany ||= walked.overLimit;
     }
   }
   const present = [...found.values()].map((stat) => ({ change: 'added' as const, stat }));
-  return take(sandbox, { deleted: [], present, refused: [], missing, tooMany }, { limitBytes, sink });
+  return take(sandbox, { deleted: [], present, refused, missing, tooMany }, { limitBytes, sink });
 }
 
 /** What a source that is itself a link leads to: it goes along, or the link would lead nowhere. */
@@ -106,8 +111,9 @@ async function take(
     .filter(({ stat }) => stat.kind === 'other')
     .map(({ stat }) => ({ path: stat.path, why: 'a socket, a FIFO or a device' }));
   const bytes = taken.reduce((sum, { stat }) => sum + (stat.kind === 'file' ? stat.bytes : 0), 0);
-  const tooBig = selection.tooMany || bytes > limitBytes;
   const paths = taken.map(({ stat }) => stat.path);
+  const tooBig =
+    selection.tooMany || bytes > limitBytes || Buffer.byteLength(JSON.stringify(paths)) > maxPathBytes;
   const content = tooBig || paths.length === 0 ? null : await getContent(sandbox, { paths, bytes, sink });
   const hardLinks = content?.hardLinks ?? new Map<string, string>();
   const gone = new Set(content?.missing);

@@ -15,8 +15,9 @@ import type { GetOptions, GetResult, PutOptions, Transfer } from '../port.ts';
 import { recovering } from './recovery.ts';
 import type { Supervised } from './supervised.ts';
 
-/** Paths in one question, so that no question outgrows a frame. */
+/** Paths in one question, and about how many characters of them, so that no question outgrows a frame. */
 const pathsPerRequest = 5_000;
+const charactersPerRequest = 2 * 1024 ** 2;
 
 export async function putFiles(
   sandbox: Supervised,
@@ -104,5 +105,14 @@ async function ownerOf(sandbox: Supervised, owner: User): Promise<{ uid: number;
 }
 
 function* batches(paths: readonly string[]): Generator<readonly string[]> {
-  for (let at = 0; at < paths.length; at += pathsPerRequest) yield paths.slice(at, at + pathsPerRequest);
+  let from = 0;
+  let characters = 0;
+  for (const [at, path] of paths.entries()) {
+    if (at > from && (at - from === pathsPerRequest || characters + path.length > charactersPerRequest)) {
+      yield paths.slice(from, at);
+      [from, characters] = [at, 0];
+    }
+    characters += path.length;
+  }
+  if (from < paths.length) yield paths.slice(from);
 }

@@ -1,6 +1,6 @@
 // What a driver supplies for one sandbox; everything else a sandbox can do is spoken over the supervisor's protocol.
 import type { Duplex } from 'node:stream';
-import type { SandboxState } from '../port.ts';
+import type { ProofTarget, SandboxState } from '../port.ts';
 
 /** How a stream to `supervisor connect` came to its end, as far as the driver can tell. */
 export interface StreamEnding {
@@ -15,11 +15,6 @@ export interface SupervisorStream {
   ending(): Promise<StreamEnding>;
 }
 
-export interface Change {
-  readonly path: string;
-  readonly change: 'added' | 'changed' | 'deleted';
-}
-
 export interface Link {
   /** When the sandbox was started, in the driver's own words: another value is another life of it. */
   readonly startedAt: string;
@@ -32,8 +27,13 @@ export interface Link {
   state(): Promise<SandboxState>;
   /** Bytes that the sandbox added to its image, null where the driver cannot tell. */
   diskBytes(): Promise<number | null>;
-  /** Paths that differ from the image, the driver's own left out; volumes of the image are `volumes`. */
-  changes(): Promise<readonly Change[]>;
+  /**
+   * How closed egress shows: `loopback` there is no interface but loopback; `policy` there is one, and every target of
+   * the survey must refuse.
+   */
+  readonly isolation: 'loopback' | 'policy';
+  /** Targets of this sandbox alone (its node's kubelet), beside the survey's. Provable where the survey's of that name is. */
+  readonly ownTargets: readonly ProofTarget[];
   /** Directories that the difference does not cover: taken whole. */
   readonly volumes: readonly string[];
 }

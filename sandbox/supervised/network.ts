@@ -1,40 +1,129 @@
-// The network of a sandbox, read from inside: no interface but loopback has an address, and no route leads out.
+// The network of a sandbox, read and tried from inside: there is no way out, or none that answers.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { z } from 'zod';
 import type { NetworkProof } from '../../domain/network.ts';
+import { ConnectionLost } from '../protocol/frames.ts';
 import { ProofResponse } from '../protocol/responses.ts';
+import type { EgressSurvey, ProofTarget } from '../port.ts';
 import { recovering } from './recovery.ts';
 import type { Supervised } from './supervised.ts';
 
+/** How long one target may take to answer. Where a policy rejects, it is refused at once. */
+const timeoutMs = 1_000;
 /**
- * `denied` where nothing but loopback can carry anything, `open` where something else can, `unprovable` where the
- * sandbox shows no interfaces at all. Kernels with tunnel modules put devices without addresses into every network
- * namespace (tunl0, sit0): those lead nowhere.
+ * The same while a policy may be on its way. A question that was sent before it and answered after it is met by silence,
+ * so silence is asked once more, and waited for in full only then.
  */
-export async function proveNetwork(sandbox: Supervised, signal?: AbortSignal): Promise<NetworkProof> {
-  const request = { op: 'proof', targets: [], timeoutMs: 1_000 };
-  const { response } = await recovering(sandbox, 'network proof', (connection) =>
-    connection.exchange({ request, response: ProofResponse, signal }),
-  );
-  const interfaces = (response.interfaces ?? []).map(({ name, addresses }) => ({
-    name,
-    addresses: addresses ?? [],
+const settlingTimeoutMs = 200;
+/** Between two questions while a policy is on its way. */
+const askAgainMs = 50;
+
+type Proof = z.infer<typeof ProofResponse>;
+type Target = ProofTarget & { readonly provable: boolean };
+
+/**
+ * Where nothing but loopback should be there: `denied` where nothing else can carry anything, `open` where something
+ * can. Where a policy should deny: `denied` where no target answers, `open` where one does (after `settleMs` still),
+ * `unprovable` where none of them could have answered. `unprovable` as well where no interfaces are shown at all.
+ */
+export async function proveNetwork(
+  sandbox: Supervised,
+  survey: EgressSurvey,
+  { settleMs, signal }: { readonly settleMs: number; readonly signal?: AbortSignal },
+): Promise<NetworkProof> {
+  const { facts, link } = sandbox;
+  if (facts.network === 'as-declared') {
+    return proofOf('as-declared', await ask(sandbox, [], timeoutMs, signal));
+  }
+  if (link.isolation === 'loopback') {
+    const seen = await ask(sandbox, [], timeoutMs, signal);
+    return proofOf(loopbackOutcome(seen), seen);
+  }
+  const targets = targetsOf(survey, link.ownTargets);
+  const begunMs = performance.now();
+  let answeredMs: number | null = null;
+  let patienceMs = settleMs > 0 ? settlingTimeoutMs : timeoutMs;
+  for (;;) {
+    const seen = await ask(sandbox, targets, patienceMs, signal);
+    const probes = judged(seen, targets);
+    const open = probes.some(({ outcome }) => outcome === 'open');
+    const nowMs = performance.now() - begunMs;
+    if (!open && patienceMs < timeoutMs && probes.some(isSilent)) {
+      patienceMs = timeoutMs;
+      continue;
+    }
+    if (!open || nowMs >= settleMs) {
+      const settled = open || answeredMs === null ? {} : { settledMs: Math.round(nowMs) };
+      return { ...proofOf(policyOutcome(seen, targets, open), seen), probes, ...settled };
+    }
+    answeredMs = nowMs;
+    patienceMs = settlingTimeoutMs;
+    await sleep(askAgainMs, undefined, signal === undefined ? {} : { signal });
+  }
+}
+
+/** A sandbox's own target is provable where the survey's of its name is: the same kind of place, elsewhere. */
+function targetsOf(survey: EgressSurvey, own: readonly ProofTarget[]): readonly Target[] {
+  const provable = new Set(survey.targets.filter((target) => target.provable).map(({ name }) => name));
+  return [...survey.targets, ...own.map((target) => ({ ...target, provable: provable.has(target.name) }))];
+}
+
+async function ask(
+  sandbox: Supervised,
+  targets: readonly Target[],
+  patienceMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Proof> {
+  const asked = targets.map(({ name, kind, host, port }) => ({ name, kind, host, port }));
+  const request = { op: 'proof', targets: asked, timeoutMs: patienceMs };
+  const { response } = await recovering(sandbox, 'network proof', async (connection) => {
+    const exchanged = await connection.exchange({ request, response: ProofResponse, signal });
+    const answered = exchanged.response.probes ?? [];
+    const right =
+      answered.length === asked.length && asked.every(({ name }, at) => name === answered[at]?.target);
+    if (!right) throw new ConnectionLost(`${answered.length} answers came to ${asked.length} targets`);
+    return exchanged;
+  });
+  return response;
+}
+
+/** As the supervisor tells it (toolbox/PROTOCOL.md): neither an answer nor a refusal came. */
+const isSilent = ({ outcome, detail }: NetworkProof['probes'][number]): boolean =>
+  outcome !== 'open' && detail.startsWith('no answer');
+
+/** What could not have answered is not denied by its silence. */
+function judged(seen: Proof, targets: readonly Target[]): NetworkProof['probes'] {
+  return (seen.probes ?? []).map(({ target, outcome, detail, ms }, at) => ({
+    target,
+    outcome: outcome === 'denied' && targets[at]?.provable !== true ? 'unprovable' : outcome,
+    detail,
+    ms,
   }));
-  const routes = response.routes ?? [];
+}
+
+function policyOutcome(seen: Proof, targets: readonly Target[], open: boolean): NetworkProof['outcome'] {
+  if (open) return 'open';
+  const shown = interfacesOf(seen).length > 0 && targets.some(({ provable }) => provable);
+  return shown ? 'denied' : 'unprovable';
+}
+
+/** Kernels with tunnel modules put devices without addresses into every network namespace: those lead nowhere. */
+function loopbackOutcome(seen: Proof): NetworkProof['outcome'] {
+  const interfaces = interfacesOf(seen);
+  if (interfaces.length === 0) return 'unprovable';
+  const out = interfaces.some(({ name, addresses }) => name !== 'lo' && addresses.length > 0);
+  return out || (seen.routes ?? []).some((route) => !/ dev lo$/.test(route)) ? 'open' : 'denied';
+}
+
+function proofOf(outcome: NetworkProof['outcome'], seen: Proof): NetworkProof {
   return {
-    outcome: outcomeOf(sandbox.facts.network, interfaces, routes),
-    interfaces,
-    routes,
-    probes: response.probes ?? [],
+    outcome,
+    interfaces: interfacesOf(seen),
+    routes: seen.routes ?? [],
+    probes: [],
     at: new Date().toISOString(),
   };
 }
 
-function outcomeOf(
-  network: 'deny' | 'as-declared',
-  interfaces: NetworkProof['interfaces'],
-  routes: readonly string[],
-): NetworkProof['outcome'] {
-  if (network === 'as-declared') return 'as-declared';
-  if (interfaces.length === 0) return 'unprovable';
-  const out = interfaces.some(({ name, addresses }) => name !== 'lo' && addresses.length > 0);
-  return out || routes.some((route) => !/ dev lo$/.test(route)) ? 'open' : 'denied';
-}
+const interfacesOf = (seen: Proof): NetworkProof['interfaces'] =>
+  (seen.interfaces ?? []).map(({ name, addresses }) => ({ name, addresses: addresses ?? [] }));

@@ -7,6 +7,7 @@ import { EmptyResponse, UsageResponse } from '../protocol/responses.ts';
 import type {
   Command,
   CommandResult,
+  EgressSurvey,
   GetOptions,
   GetResult,
   PutOptions,
@@ -19,6 +20,7 @@ import type {
   TerminalSession,
   Transfer,
 } from '../port.ts';
+import { awaitBaseline } from './changes.ts';
 import { killCommand, runCommand, startCommand } from './commands.ts';
 import { Connections } from './connections.ts';
 import { takeArtifacts, takeDelta } from './delta.ts';
@@ -30,26 +32,34 @@ import { recovering } from './recovery.ts';
 import type { Supervised } from './supervised.ts';
 import { openTerminal } from './terminal.ts';
 
+export interface Attaching {
+  /** Told when its user has closed it. */
+  readonly onClose?: (sandbox: Sandbox) => void;
+  /** The services beside it, which are closed with it. */
+  readonly services?: ReadonlyMap<string, Sandbox>;
+}
+
 /**
  * Connects to a sandbox that runs. `bootId`: that of the supervisor it must find there (a part of the identity's),
- * null where the one that answers becomes the sandbox's. `onClose` is told when its user has closed it.
+ * null where the one that answers becomes the sandbox's.
  */
 export async function attach(
   link: Link,
   facts: SandboxFacts,
   identity: Omit<SandboxIdentity, 'bootId'> & { readonly bootId: string | null },
-  onClose: (sandbox: Sandbox) => void = () => undefined,
+  attaching: Attaching = {},
 ): Promise<SupervisedSandbox> {
   const bootId = identity.bootId === null ? null : bootOf(identity.bootId).supervisor;
   const connections = new Connections(link, bootId);
   try {
     await recovering({ link, connections }, 'connecting', () => Promise.resolve());
+    if (facts.baseline) await awaitBaseline({ link, connections });
   } catch (error) {
     connections.close();
     throw error;
   }
   const whole = { ...identity, bootId: `${link.startedAt}/${connections.bootId ?? ''}` };
-  return new SupervisedSandbox({ link, connections, facts }, whole, onClose);
+  return new SupervisedSandbox({ link, connections, facts }, whole, attaching);
 }
 
 /** The two halves of an identity's bootId: the driver's word for the start, and the supervisor's own. */
@@ -60,12 +70,18 @@ export function bootOf(bootId: string): { readonly startedAt: string; readonly s
 
 export class SupervisedSandbox implements Sandbox {
   readonly identity: SandboxIdentity;
+  readonly services: ReadonlyMap<string, Sandbox>;
   readonly #supervised: Supervised;
   readonly #onClose: (sandbox: Sandbox) => void;
 
-  constructor(supervised: Supervised, identity: SandboxIdentity, onClose: (sandbox: Sandbox) => void) {
+  constructor(
+    supervised: Supervised,
+    identity: SandboxIdentity,
+    { onClose = () => undefined, services = new Map() }: Attaching,
+  ) {
     this.#supervised = supervised;
     this.identity = identity;
+    this.services = services;
     this.#onClose = onClose;
   }
 
@@ -129,8 +145,11 @@ export class SupervisedSandbox implements Sandbox {
     return takeArtifacts(this.#supervised, artifacts, { limitBytes, sink });
   }
 
-  proveNetwork(signal?: AbortSignal): Promise<NetworkProof> {
-    return proveNetwork(this.#supervised, signal);
+  proveNetwork(
+    survey: EgressSurvey,
+    options: { readonly settleMs: number; readonly signal?: AbortSignal },
+  ): Promise<NetworkProof> {
+    return proveNetwork(this.#supervised, survey, options);
   }
 
   async usage(): Promise<SandboxUsage> {
@@ -148,10 +167,10 @@ export class SupervisedSandbox implements Sandbox {
     return this.#supervised.link.state();
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#supervised.connections.close();
+    for (const service of this.services.values()) await service.close();
     this.#onClose(this);
-    return Promise.resolve();
   }
 
   async #tell(op: 'freeze' | 'thaw' | 'end'): Promise<void> {

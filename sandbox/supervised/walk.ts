@@ -1,5 +1,6 @@
 // Walks directories of a sandbox level by level: two questions a level, links never followed.
 import { posix } from 'node:path';
+import type { RefusedEntry } from '../port.ts';
 import type { StatEntry } from '../protocol/responses.ts';
 import { isOurs } from './own-paths.ts';
 import { listNames, statPaths } from './files.ts';
@@ -7,6 +8,8 @@ import type { Supervised } from './supervised.ts';
 
 export interface Walked {
   readonly entries: readonly StatEntry[];
+  /** What has a name and is not found by it. */
+  readonly refused: readonly RefusedEntry[];
   /** More entries than are taken at all. */
   readonly overLimit: boolean;
 }
@@ -22,25 +25,29 @@ export async function walk(
   maxEntries: number,
 ): Promise<Walked> {
   const entries: StatEntry[] = [root];
+  const refused: RefusedEntry[] = [];
   let level = root.kind === 'directory' ? [root.path] : [];
   while (level.length > 0) {
     const names = await listNames(sandbox, level);
     const paths = level.flatMap((dir) =>
       (names.get(dir) ?? []).filter(isName).map((name) => posix.join(dir, name)),
     );
-    if (entries.length + paths.length > maxEntries) return { entries, overLimit: true };
-    const stats = await statPaths(
-      sandbox,
-      paths.filter((path) => !isOurs(path)),
-    );
+    if (entries.length + paths.length > maxEntries) return { entries, refused, overLimit: true };
+    const asked = paths.filter((path) => !isOurs(path));
+    const stats = await statPaths(sandbox, asked);
+    asked.forEach((path, at) => {
+      if ((stats[at] ?? null) === null) refused.push({ path, why: notFound });
+    });
     const kept = stats
       .filter((entry) => entry !== null)
       .filter((entry) => keep(posix.relative(root.path, entry.path), entry.kind === 'directory'));
     entries.push(...kept);
     level = kept.filter(({ kind }) => kind === 'directory').map(({ path }) => path);
   }
-  return { entries, overLimit: false };
+  return { entries, refused, overLimit: false };
 }
+
+export const notFound = 'not there by this name: it may not be UTF-8';
 
 const isName = (name: string): boolean => name !== '' && name !== '.' && name !== '..' && !name.includes('/');
 

@@ -1,10 +1,12 @@
 // A driver whose sandboxes remember what was asked of them and answer as a test says: typed by the port.
 import type { Readable } from 'node:stream';
 import type { DeltaEntry } from '../../domain/delta.ts';
+import { ClassifiedError } from '../../domain/errors.ts';
 import type { NetworkProof } from '../../domain/network.ts';
 import type {
   Command,
   CommandResult,
+  EgressSurvey,
   Sandbox,
   SandboxDriver,
   SandboxIdentity,
@@ -15,6 +17,7 @@ import type {
 import type { Artifact } from '../../domain/task.ts';
 import { SandboxGone } from '../../sandbox/port.ts';
 import { readArchive, smallArchive } from '../../activities/archives.ts';
+import { untilAborted } from '../../activities/sandbox-pool.ts';
 
 export interface Behaviour {
   /** What a command does; it may write files of the verifier, or throw. */
@@ -55,15 +58,30 @@ export const result = (fields: Partial<CommandResult>): CommandResult => ({
 export class FakeSandbox implements Sandbox {
   readonly identity: SandboxIdentity;
   readonly image = { user: '', workdir: '/work', entrypoint: [] };
+  readonly services: ReadonlyMap<string, FakeSandbox>;
   /** In order: what was asked. */
   readonly asked: string[] = [];
   /** What test.sh leaves in /logs/verifier. */
   readonly verifierFiles = new Map<string, string>();
+  /** How long each network proof was given to settle. */
+  readonly settled: number[] = [];
+  /** As its spec says. */
+  readonly baseline: boolean;
   now: SandboxState = { kind: 'alive' };
+  network: NetworkProof['outcome'];
   readonly #behaviour: Behaviour;
 
   constructor(spec: SandboxSpec, behaviour: Behaviour) {
     this.#behaviour = behaviour;
+    this.network = behaviour.network;
+    this.baseline = spec.baseline;
+    const { services } = spec;
+    this.services = new Map(
+      services?.sidecars.map(({ name, image }) => {
+        const own = { ...spec, name: `${spec.name}/${name}`, image, services: { ...services, sidecars: [] } };
+        return [name, new FakeSandbox(own, behaviour)];
+      }),
+    );
     this.identity = {
       name: spec.name,
       driver: 'engine',
@@ -83,7 +101,8 @@ export class FakeSandbox implements Sandbox {
   async run(command: Command, signal?: AbortSignal): Promise<CommandResult> {
     await this.#ask(`run ${command.argv.join(' ')}`);
     signal?.throwIfAborted();
-    return result(await this.#behaviour.onRun(command, this));
+    const answer = Promise.resolve(this.#behaviour.onRun(command, this));
+    return result(await (signal === undefined ? answer : untilAborted(signal, answer)));
   }
   start(command: Pick<Command, 'id'>): Promise<void> {
     return this.#ask(`start ${command.id}`);
@@ -140,6 +159,10 @@ export class FakeSandbox implements Sandbox {
     };
   }
   async takeDelta(_limit: number, sink: (tar: Readable) => Promise<void>): Promise<TakenDelta> {
+    if (!this.baseline) throw new ClassifiedError('Unexpected', 'a delta without a baseline');
+    return this.#taken(sink);
+  }
+  async #taken(sink: (tar: Readable) => Promise<void>): Promise<TakenDelta> {
     await this.#ask('delta');
     const { entries, overLimit } = this.#behaviour;
     const present = entries.filter(({ change, kind }) => change !== 'deleted' && kind === 'file');
@@ -160,18 +183,19 @@ export class FakeSandbox implements Sandbox {
   /** Declared sources are there where an entry lies at or below them. */
   async takeArtifacts(
     artifacts: readonly Artifact[],
-    limit: number,
+    _limit: number,
     sink: (tar: Readable) => Promise<void>,
   ): Promise<TakenDelta> {
-    const taken = await this.takeDelta(limit, sink);
+    const taken = await this.#taken(sink);
     const missing = artifacts
       .map(({ source }) => source)
       .filter((source) => !taken.manifest.entries.some(({ path }) => path.startsWith(source)));
     return { ...taken, manifest: { ...taken.manifest, missing } };
   }
-  async proveNetwork(): Promise<NetworkProof> {
+  async proveNetwork(_: EgressSurvey, { settleMs }: { readonly settleMs: number }): Promise<NetworkProof> {
     await this.#ask('proof');
-    const { network } = this.#behaviour;
+    this.settled.push(settleMs);
+    const { network } = this;
     const interfaces = [{ name: network === 'open' ? 'eth0' : 'lo', addresses: ['127.0.0.1/8'] }];
     return { outcome: network, interfaces, routes: [], probes: [], at: '2026-01-01T00:00:00.000Z' };
   }
@@ -190,6 +214,8 @@ export interface FakeDriver extends SandboxDriver {
   /** Every sandbox that was made, by the last part of its name. */
   readonly made: Map<string, FakeSandbox>;
   readonly destroyed: string[];
+  /** How often an egress survey was asked for. */
+  readonly surveyed: number;
 }
 
 /** `behaviourOf` is asked by the phase in a sandbox's name: `agent`, `verifier-0`, `verifier-restored-0`, `oracle-0`. */
@@ -198,12 +224,14 @@ export function fakeDriver(behaviourOf: (phase: string) => Behaviour): FakeDrive
   const byName = new Map<string, FakeSandbox>();
   const destroyed: string[] = [];
   const specs = new Map<string, SandboxSpec>();
+  let surveyed = 0;
   return {
     name: 'engine',
     made,
     destroyed,
     images: { ensure: () => Promise.resolve({ reference: 'image', digest: 'sha256:image' }) },
     unsupported: (task) => task.needs,
+    clash: () => Promise.resolve(null),
     create: (spec) => {
       const known = byName.get(spec.name);
       if (known !== undefined) return Promise.resolve(known);
@@ -232,6 +260,16 @@ export function fakeDriver(behaviourOf: (phase: string) => Behaviour): FakeDrive
           .filter((spec) => Object.entries(labels).every(([key, value]) => spec.labels[key] === value))
           .map((spec) => ({ name: spec.name, labels: spec.labels, createdAt: '2026-01-01T00:00:00.000Z' })),
       ),
+    get surveyed() {
+      return surveyed;
+    },
+    surveyEgress: () => {
+      surveyed += 1;
+      return Promise.resolve({ targets: [], at: '2026-01-01T00:00:00.000Z' });
+    },
+    async removeAll(labels) {
+      for (const { name } of await this.list(labels)) await this.destroy(name);
+    },
     check: () => Promise.resolve({ version: '1', endpoint: 'fake' }),
     close: () => Promise.resolve(),
   };

@@ -12,18 +12,17 @@ import { verify } from '../../activities/verify/verify.ts';
 import { createWorld, type Run, type World } from '../../activities/world.ts';
 import type { PristineFacts } from '../../domain/delta.ts';
 import { GateRecordSchema, type GateRecord } from '../../domain/gate.ts';
-import { planKey, sweepGateKey } from '../../domain/layout.ts';
+import { planKey, settingsKey, sweepGateKey } from '../../domain/layout.ts';
 import type { Ref } from '../../domain/refs.ts';
-import { PlanSchema, type Plan } from '../../domain/sweep.ts';
-import { defaultLimits, type Step, type Task } from '../../domain/task.ts';
+import { PlanSchema, SweepSettingsSchema, type Plan } from '../../domain/sweep.ts';
+import type { Task } from '../../domain/task.ts';
 import { openFilesystemStore } from '../../store/filesystem.ts';
 import { putJson } from '../../store/objects.ts';
+import { gateOf, planOf, plannedTaskOf, settingsOf } from '../support/sweep-data.ts';
+import { taskOf } from '../support/task-data.ts';
 import { fakeDriver, type Behaviour, type FakeDriver } from './fake-driver.ts';
 
-const limit = (value: number) => ({ value, setBy: 'default' as const });
-const digest = 'd'.repeat(64);
-
-export const pristine: PristineFacts = {
+const pristine: PristineFacts = {
   path: [
     { dir: '/usr/local/bin', names: [] },
     { dir: '/usr/bin', names: ['cat'] },
@@ -33,53 +32,6 @@ export const pristine: PristineFacts = {
   homes: ['/root'],
   workdir: '/work',
 };
-
-export const stepOf = (fields: Partial<Step> = {}): Step => ({
-  name: 'main',
-  instruction: 'Do it.',
-  testsDirs: ['tests'],
-  solutionDir: 'solution',
-  workdirDir: null,
-  agentSec: limit(30),
-  verifierSec: limit(60),
-  agentUser: null,
-  verifierUser: null,
-  verifierEnv: {},
-  healthcheck: null,
-  artifacts: [],
-  minReward: null,
-  ...fields,
-});
-
-export const taskOf = (fields: Partial<Task> = {}): Task => ({
-  name: 'lab/task',
-  description: '',
-  image: { kind: 'prebuilt', reference: 'image' },
-  buildTimeoutSec: limit(600),
-  verifierImage: null,
-  environmentMode: null,
-  networkMode: 'no-network',
-  networkDeclared: false,
-  env: {},
-  workdir: null,
-  healthcheck: null,
-  solutionEnv: {},
-  limits: {
-    agentSec: limit(defaultLimits.agentSec),
-    verifierSec: limit(defaultLimits.verifierSec),
-    setupSec: limit(defaultLimits.setupSec),
-    cpus: limit(defaultLimits.cpus),
-    memoryMiB: limit(defaultLimits.memoryMiB),
-    diskMiB: limit(defaultLimits.diskMiB),
-    pids: limit(defaultLimits.pids),
-  },
-  collect: [],
-  rewardStrategy: 'mean',
-  multiStep: false,
-  steps: [stepOf()],
-  needs: [],
-  ...fields,
-});
 
 export interface Lab {
   readonly world: World;
@@ -107,53 +59,33 @@ export async function openLab({ task, plan: planFields, behaviourOf }: LabOption
   const store = openFilesystemStore(folder);
   const driver = fakeDriver(behaviourOf);
   const silent = { info: () => undefined, warn: () => undefined };
-  const world = createWorld({ store, driver, env: {}, log: silent, now: () => new Date(), concurrency: 4 });
+  const world = createWorld(
+    { store, driver, env: {}, log: silent, now: () => new Date(), concurrency: 4 },
+    { sandboxPollMs: 20, forgeryMs: 5 },
+  );
   const files = ['tests/test.sh', 'solution/solve.sh'];
+  const image = { kind: 'prebuilt', reference: 'image' } as const;
+  const planned = plannedTaskOf('lab/task', {
+    gateKey,
+    package: await store.putBlob(
+      smallArchive(files.map((name) => ({ name, mode: 0o755, content: '#!/bin/sh\n' }))),
+    ),
+    task: taskOf('lab/task', { image, ...task }),
+  });
   const plan: Plan = {
-    format: 'passband.plan',
-    version: 1,
-    sweep: 'lab',
-    tasks: [
-      {
-        id: 'lab/task',
-        slug: 'lab--task',
-        digest,
-        solutionDigest: digest,
-        gateKey,
-        package: await store.putBlob(
-          smallArchive(files.map((name) => ({ name, mode: 0o755, content: '#!/bin/sh\n' }))),
-        ),
-        task: taskOf(task),
-        warnings: [],
-      },
-    ],
-    models: [
-      {
-        name: 'm',
-        slug: 'm',
-        revision: 'unstated',
-        sampling: {},
-        digest,
-        attempts: 4,
-        nominalTokensPerSecond: null,
-      },
-    ],
-    scaffolds: [{ name: 'nop', slug: 'nop', version: '1.0.0', options: {}, digest }],
-    rejected: [],
-    driver: 'engine',
-    network: 'deny',
-    clock: 'charged',
-    unaudited: false,
-    rewardKey: null,
-    offlineBuild: false,
+    ...planOf({ sweep: 'lab', tasks: 0, models: { m: 4 } }),
+    tasks: [planned],
+    scaffolds: [{ name: 'nop', slug: 'nop', version: '1.0.0', options: {}, digest: gateKey }],
     ...planFields,
   };
   const ref = await putJson(store, planKey('lab'), PlanSchema, plan);
+  await putJson(store, settingsKey('lab'), SweepSettingsSchema, settingsOf({ concurrency: 4 }));
   const run: Run = {
     attempt: 1,
     workflow: 'trial-lab-0',
     signal: new AbortController().signal,
     heartbeat: () => undefined,
+    enter: () => undefined,
   };
   return {
     world,
@@ -178,23 +110,13 @@ export async function openLab({ task, plan: planFields, behaviourOf }: LabOption
       return verify(world, { subject, step: 0 }, run);
     },
     putGate: async (fields) => {
-      await putJson(store, sweepGateKey('lab', 'lab--task'), GateRecordSchema, {
-        format: 'passband.gate',
-        version: 1,
-        key: gateKey,
-        task: 'lab/task',
-        outcome: 'kept',
-        reason: null,
-        message: null,
-        environmentMode: 'separate',
-        oracleVerified: true,
+      const record = gateOf(planned, {
         image: { reference: 'image', digest: 'sha256:image' },
-        verifierImage: null,
         pristine,
         steps: [{ name: 'main', assertions: [], solutionPaths: [], delta: null, verifierMs: 5 }],
-        at: '2026-01-01T00:00:00.000Z',
         ...fields,
       });
+      await putJson(store, sweepGateKey('lab', planned.slug), GateRecordSchema, record);
     },
     close: () => rm(folder, { recursive: true, force: true }),
   };

@@ -1,6 +1,7 @@
 // The agent's sandbox: one for each generation, closed before anything of the task runs.
 import { afterEach, describe, expect, it } from 'vitest';
 import { passBarrier } from '../../activities/barrier.ts';
+import { takeDelta } from '../../activities/delta.ts';
 import { runEpisode } from '../../activities/episode/run-episode.ts';
 import { provision } from '../../activities/provision.ts';
 import { generationId, sandboxName } from '../../activities/sandbox-names.ts';
@@ -26,6 +27,12 @@ describe('provision', () => {
     const second = await provision(lab.world, { subject: lab.trial() }, lab.run);
     expect(second).toEqual(first);
     expect(await lab.world.driver.list({})).toHaveLength(1);
+  });
+
+  it('makes it with a baseline, for its delta', async () => {
+    await open();
+    await provision(lab.world, { subject: lab.trial() }, lab.run);
+    expect(lab.driver.made.get('agent')?.baseline).toBe(true);
   });
 
   it('names sandboxes by store, sweep, trial and generation, within what a label takes', async () => {
@@ -105,6 +112,36 @@ describe('the network barrier', () => {
     await expect(passBarrier(lab.world, { subject: lab.trial() }, lab.run)).rejects.toMatchObject({
       failureClass: 'SandboxLost',
     });
+  });
+});
+
+describe('the end of an episode', () => {
+  it.each([
+    ['open', 'EgressOpen'],
+    ['unprovable', 'EgressUnprovable'],
+  ] as const)(
+    'C49: a network that is %s by then stops it before its delta is taken',
+    async (later, failureClass) => {
+      const behaviour = { ...quiet };
+      await open(behaviour);
+      await provision(lab.world, { subject: lab.trial() }, lab.run);
+      await passBarrier(lab.world, { subject: lab.trial() }, lab.run);
+      await runEpisode(lab.world, { subject: lab.trial(), step: 0 }, lab.run);
+      const agent = lab.driver.made.get('agent');
+      if (agent === undefined) throw new Error('the agent has a sandbox');
+      agent.network = later;
+      await expect(takeDelta(lab.world, { subject: lab.trial(), step: 0 }, lab.run)).rejects.toMatchObject({
+        failureClass,
+      });
+      expect(agent.asked).not.toContain('delta');
+    },
+  );
+
+  it('is not waited for where a policy may still come: the episode is over', async () => {
+    await open();
+    await lab.grade(lab.trial());
+    expect(lab.driver.made.get('agent')?.settled).toEqual([20_000, 0]);
+    expect(lab.driver.made.get('verifier-0')?.settled).toEqual([20_000]);
   });
 });
 

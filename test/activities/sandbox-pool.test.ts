@@ -15,6 +15,8 @@ const specOf = (name: string): SandboxSpec => ({
   env: {},
   workdir: null,
   network: 'deny',
+  baseline: true,
+  lifetimeSec: 60,
 });
 
 let driver: FakeDriver;

@@ -5,7 +5,7 @@ import { ClassifiedError, InputError, ObjectError } from '../../domain/errors.ts
 import { failureClasses, failureTable } from '../../domain/failures.ts';
 import { SandboxGone } from '../../sandbox/port.ts';
 
-const first = { attempt: 1, unit: 0.5 };
+const first = { attempt: 1, unit: 0.5, phase: 'verify' };
 const gone = (cause: 'self' | 'platform') =>
   new SandboxGone({ kind: 'gone', cause, why: 'exited', reason: 'PID 1 ended' });
 
@@ -27,7 +27,9 @@ describe('failureOf', () => {
   it('C36: waits longer try by try, with jitter over the whole range', () => {
     const waits = [1, 4, 8].map((attempt) => {
       const error = new ClassifiedError('StoreUnavailable', '');
-      return [0.1, 0.9].map((unit) => Number(failureOf(error, { attempt, unit }).nextRetryDelay));
+      return [0.1, 0.9].map((unit) =>
+        Number(failureOf(error, { attempt, unit, phase: 'verify' }).nextRetryDelay),
+      );
     });
     expect(waits.map(([low = 0, high = 0]) => low < high)).toEqual([true, true, true]);
     const highest = waits.map(([, high = 0]) => high);

@@ -3,13 +3,15 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { cleanUp } from '../../activities/clean-up.ts';
 import { classOf } from '../../activities/translate.ts';
 import { readDone, readPlan, readTrial } from '../../activities/trial-state.ts';
+import { provision } from '../../activities/provision.ts';
 import { recordFailure, recordVerdict } from '../../activities/verdict.ts';
 import { failureKey, interruptionKey, settingsKey, verdictKey, type TrialPath } from '../../domain/layout.ts';
 import { InterruptionSchema } from '../../domain/sweep.ts';
 import { FailureRecordSchema, VerdictSchema } from '../../domain/verdict.ts';
 import { putJson, readJson } from '../../store/objects.ts';
 import { quiet, type Behaviour } from './fake-driver.ts';
-import { openLab, stepOf, type Lab } from './lab.ts';
+import { openLab, type Lab } from './lab.ts';
+import { stepOf } from '../support/task-data.ts';
 
 const trial: TrialPath = { sweep: 'lab', task: 'lab--task', model: 'm', scaffold: 'nop', attempt: 1 };
 const passes: Behaviour = {
@@ -55,10 +57,29 @@ describe('recordVerdict', () => {
         memoryMiB: { value: 2048, setBy: 'default' },
       },
     });
-    expect(verdict?.sandboxes.map(({ phase, network }) => [phase, network.outcome])).toEqual([
-      ['agent', 'denied'],
-      ['verifier', 'denied'],
+    const proofs = verdict?.sandboxes.map(({ phase, network, networkAtEnd }) => [
+      phase,
+      network.outcome,
+      networkAtEnd?.outcome,
     ]);
+    expect(proofs).toEqual([
+      ['agent', 'denied', 'denied'],
+      ['verifier', 'denied', undefined],
+    ]);
+  });
+
+  it('of a time before the network was proved at the end is read as it was written', async () => {
+    await open();
+    await lab.grade(lab.trial());
+    await recordVerdict(lab.world, { subject: lab.trial(), reached: 1 });
+    const written = Buffer.from((await lab.world.store.get(verdictKey(trial))) ?? []).toString();
+    const older = written
+      .replaceAll(/"networkAtEnd":(null|\{"outcome".*?"at":"[^"]*"\}),?/g, '')
+      .replaceAll(',}', '}');
+    expect(older).not.toContain('networkAtEnd');
+    await lab.world.store.put(verdictKey(trial), Buffer.from(older));
+    const verdict = await readJson(lab.world.store, verdictKey(trial), VerdictSchema);
+    expect(verdict?.sandboxes.map(({ networkAtEnd }) => networkAtEnd)).toEqual([null, null]);
   });
 
   it('is written once: the one that stands is the answer, whatever a later generation found', async () => {
@@ -132,8 +153,7 @@ describe('a generation that came to nothing', () => {
 
   it('C42: has every sandbox of its own removed, and none of another', async () => {
     await open();
-    await lab.grade(lab.trial(1));
-    await lab.grade(lab.trial(2));
+    for (const generation of [1, 2]) await provision(lab.world, { subject: lab.trial(generation) }, lab.run);
     await cleanUp(lab.world, { subject: lab.trial(1) });
     const left = await lab.world.driver.list({ 'passband.sweep': 'lab' });
     expect(left.map(({ labels }) => labels['passband.trial'])).toEqual(['lab--task.m.nop.01.g2']);

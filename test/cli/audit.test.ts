@@ -1,6 +1,6 @@
 // The funnel of an audit: where each task was lost, and why.
 import { expect, it } from 'vitest';
-import { formatFunnel, funnelOf } from '../../cli/audit.ts';
+import { auditCommand, formatFunnel, funnelOf } from '../../cli/audit.ts';
 import type { RejectionReason } from '../../domain/failures.ts';
 import type { GateRecord } from '../../domain/gate.ts';
 import type { Plan } from '../../domain/sweep.ts';
@@ -61,4 +61,9 @@ it('prints a line a task', () => {
   const text = formatFunnel(funnelOf(plan, gates));
   expect(text).toContain('lost: wrong: oracle-fails: why wrong');
   expect(text).toContain('not audited: lost: its gate could not be formed; run this again');
+});
+
+it('takes the network that a sweep would give', () => {
+  const network = auditCommand().options.find(({ long }) => long === '--network');
+  expect(network?.argChoices).toEqual(['deny', 'as-declared']);
 });

@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-const noEngine = 'unix:///nowhere/engine.sock';
+const noEngine = { sandbox: 'engine', engine: 'unix:///nowhere/engine.sock' } as const;
 const stop = (): Promise<void> => {
   stops += 1;
   return Promise.resolve();
@@ -48,7 +48,7 @@ describe('endSession', () => {
       put: () => Promise.reject(new ClassifiedError('StoreUnavailable', 'away')),
     };
     const broken = { ...worker, stop: () => Promise.reject(new Error('stuck')) };
-    await endSession({ worker: broken, engine: noEngine, stop }, of({ store: away }));
+    await endSession({ worker: broken, driver: noEngine, stop }, of({ store: away }));
     expect(stops).toBe(1);
     expect(said.map((line) => line.split(':')[0])).toEqual([
       'the worker did not end',
@@ -59,19 +59,28 @@ describe('endSession', () => {
 
   it('says what it could not end, and throws nothing over the error of the sweep', async () => {
     const stuck = (): Promise<void> => Promise.reject(new Error('the database is locked'));
-    await endSession({ worker, engine: null, stop: stuck }, of({ store }));
+    await endSession({ worker, driver: null, stop: stuck }, of({ store }));
     expect(said).toEqual(['not everything that this command started has ended: the database is locked']);
   });
 
   it('writes down that it removes the sandboxes of trials in flight', async () => {
     const before = Date.now();
-    await endSession({ worker, engine: noEngine, stop }, of({ store }));
+    await endSession({ worker, driver: noEngine, stop }, of({ store }));
     const left = await readJson(store, interruptionKey('s'), InterruptionSchema);
     expect(Date.parse(left?.at ?? '')).toBeGreaterThanOrEqual(before);
   });
 
+  it('says that sandboxes may be left on a cluster whose file is not there any more', async () => {
+    const driver = { sandbox: 'kubernetes', kubernetes: path.join(root, 'gone.yaml') } as const;
+    await endSession({ worker, driver, stop }, of({ store }));
+    expect(said).toEqual([
+      expect.stringMatching(/^sandboxes may be left on the cluster: .*gone\.yaml: cannot be read/),
+    ]);
+    expect(stops).toBe(1);
+  });
+
   it('removes nothing where the engine is not its own', async () => {
-    await endSession({ worker: null, engine: null, stop }, of({ store }));
+    await endSession({ worker: null, driver: null, stop }, of({ store }));
     expect(await store.get(interruptionKey('s'))).toBeNull();
     expect([stops, said]).toEqual([1, []]);
   });

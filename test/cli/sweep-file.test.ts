@@ -1,4 +1,5 @@
 // The sweep file: what it takes, and the one line for what it does not.
+import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,6 +8,7 @@ import { z } from 'zod';
 import { readSweepFile } from '../../cli/sweep-file.ts';
 import { requestOf } from '../../cli/sweep-start.ts';
 import { SweepFileSchema } from '../../cli/sweep-request.ts';
+import { terminus2 } from '../../scaffolds/terminus-2/index.ts';
 
 let dir: string;
 beforeEach(async () => {
@@ -44,6 +46,53 @@ describe('readSweepFile', () => {
       await file('tasks: t\nmodels: [{name: m}]\nstore: s3://bucket/prefix\n'),
     );
     expect(request.store).toBe('s3://bucket/prefix');
+  });
+
+  it('reads a prompt template that is named by its file, relative to the sweep file', async () => {
+    await writeFile(path.join(dir, 'prompt.txt'), '{instruction}\n{terminal_state}\n');
+    const request = await readSweepFile(
+      await file(
+        'tasks: t\nmodels: [{name: m}]\nscaffolds:\n  - name: terminus-2\n    options: {prompt: prompt.txt, max_turns: 3}\n  - nop\n',
+      ),
+    );
+    expect(request.scaffolds).toEqual([
+      {
+        name: 'terminus-2',
+        options: {
+          prompt: {
+            text: '{instruction}\n{terminal_state}\n',
+            sha256: createHash('sha256').update('{instruction}\n{terminal_state}\n').digest('hex'),
+          },
+          max_turns: 3,
+        },
+      },
+      { name: 'nop', options: {} },
+    ]);
+    expect(terminus2.parseOptions(request.scaffolds[0]?.options ?? {})).toMatchObject({ max_turns: 3 });
+  });
+
+  it('names file, line and key of a prompt template that cannot be read', async () => {
+    const name = await file(
+      'tasks: t\nmodels: [{name: m}]\nscaffolds:\n  - name: terminus-2\n    options:\n      prompt: none.txt\n',
+    );
+    await expect(readSweepFile(name)).rejects.toThrow(
+      new RegExp(`^${name}:6: scaffolds\\.0\\.options\\.prompt: cannot be read .*none\\.txt`),
+    );
+  });
+
+  it.each([
+    ['models: [{name: m}]\n', ': tasks: it is missing; it takes text'],
+    ['tasks: t\nmodels: m\n', ':2: models: it takes a list'],
+    ['tasks: t\nmodels: []\n', ':2: models: it may not be empty'],
+    ['tasks: t\nmodels: [{name: m}]\nclock: wall\n', ':3: clock: it takes charged or nominal'],
+    [
+      'tasks: t\nmodels: [{name: m}]\nscaffolds: [3]\n',
+      ':3: scaffolds.0: it takes a name, or {name, options}',
+    ],
+    ['', ': tasks: it is missing; it takes text'],
+  ])('says in words what is wrong with %j', async (text, message) => {
+    const name = await file(text);
+    await expect(readSweepFile(name)).rejects.toThrow(`${name}${message}`);
   });
 
   it('names file, line and key of an unknown key', async () => {
@@ -86,6 +135,15 @@ describe('requestOf', () => {
     expect(request).toMatchObject({ tasks: 't', attempts: 2, scaffolds: [{ name: 'nop', options: {} }] });
   });
 
+  it('takes the file of a cluster by flag over that of the sweep file', async () => {
+    const name = await file('tasks: t\nmodels: [{name: m}]\nsandbox: kubernetes\nkubernetes: a.yaml\n');
+    expect(await requestOf(name, {})).toMatchObject({ kubernetes: path.join(dir, 'a.yaml') });
+    expect(await requestOf(name, { kubernetes: 'b.yaml' })).toMatchObject({
+      sandbox: 'kubernetes',
+      kubernetes: 'b.yaml',
+    });
+  });
+
   it('lets flags replace fields of a file', async () => {
     const name = await file('tasks: t\nmodels: [{name: m}]\nattempts: 3\n');
     expect(await requestOf(name, { attempts: 5 })).toMatchObject({ attempts: 5, models: [{ name: 'm' }] });
@@ -94,8 +152,11 @@ describe('requestOf', () => {
   it.each([
     [{}, /give a sweep file, or --tasks DIR/],
     [{ tasks: 't' }, /no model to grade/],
-    [{ tasks: 't', model: ['m=not a url'] }, /^--model: models\.0\.endpoint/],
-    [{ tasks: 't', model: ['m'], name: 'a/b' }, /^--name: name/],
+    [{ tasks: 't', model: ['n', 'm=not a url'] }, /^--model m=not a url: it is not a URL: give/],
+    [{ tasks: 't', model: ['=http://h:1/v1'] }, /^--model =http:\/\/h:1\/v1: a model needs a name/],
+    [{ tasks: 't', model: ['m'], name: 'a/b' }, /^--name: it takes letters/],
+    [{ tasks: 't', model: ['m'], concurrency: 5_000 }, /^--concurrency: it takes at most 2000/],
+    [{ tasks: 't', model: ['m'], kubernetes: 'k.yaml' }, /^--kubernetes: .*add --sandbox kubernetes/],
   ])('names the flag that does not fit: %j', async (flags, message) => {
     await expect(requestOf(undefined, flags)).rejects.toThrow(message);
   });

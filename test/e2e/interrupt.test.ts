@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import { startTemporal } from '../../embedded/temporal.ts';
 import { ensureBase } from '../support/base-image.ts';
 import { containersOf } from '../support/left-containers.ts';
 import { processesRunning } from '../support/left-processes.ts';
@@ -90,6 +91,47 @@ test('while trials run: what is counted stays, and the same command counts the r
   expect(counted.length).toBeLessThan(2 * attempts);
   await expectGoesOn(tasks, 2);
   expect(await verdictsOf(scene.store, 'stopped')).toEqual(expect.arrayContaining(counted));
+});
+
+test('while debootstrap makes a base image: it ends too, and nothing of it is left', async () => {
+  const running = scene.start(['images', 'base', 'passband-test/interrupted:12=debootstrap']);
+  await reach(running, 'the first packages in the folder', () => /^I: Extracting/m.test(running.said()));
+  running.interrupt();
+  const ended = await running.ended;
+  expectCode(ended, 130);
+  const lines = ended.stderr.split('\n').filter((line) => line.startsWith('passband: '));
+  expect(lines).toEqual(['passband: interrupted: nothing was registered']);
+  await scene.expectNothingLeft();
+});
+
+test('with a server named: the command ends, what it started there goes on, and is followed again', async () => {
+  const tasks = await writeTasks(path.join(scene.dir, 'tasks'), {
+    slow: { 'solution/solve.sh': '#!/bin/bash\nsleep 2\necho hello > /work/hello.txt\n' },
+  });
+  const dir = path.join(scene.dir, 'temporal');
+  const server = await startTemporal({ dir, binary: null, env: process.env, note: () => undefined });
+  const worker = scene.start(['worker', '--temporal', server.address]);
+  try {
+    // The oracle asks no model: what goes on needs nothing of the command that is interrupted.
+    const named = [...command(tasks), '--scaffold', 'oracle', '--temporal', server.address];
+    const running = scene.start(named);
+    const started = async (): Promise<boolean> => (await containersOf(scene.store)).length > 0;
+    await reach(running, 'a sandbox of the gate', started);
+    running.interrupt();
+    const ended = await running.ended;
+    expectCode(ended, 130);
+    expect(ended.stderr.split('\n').filter((line) => line.includes('interrupted'))).toEqual([
+      `interrupted: what was started at ${server.address} goes on; passband sweep watch stopped follows it, passband sweep cancel stopped ends it`,
+    ]);
+    const watched = await scene.run(['sweep', 'watch', 'stopped', '--temporal', server.address, '--json']);
+    expectCode(watched, 0);
+    expect(SummarySchema.parse(JSON.parse(watched.stdout))).toMatchObject({ planned: attempts, coverage: 1 });
+  } finally {
+    worker.kill('SIGTERM');
+    await worker.ended;
+    await server.stop();
+  }
+  await scene.expectNothingLeft();
 });
 
 test('npm run demo, interrupted in a terminal, leaves nothing running', async () => {

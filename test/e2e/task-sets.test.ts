@@ -166,6 +166,41 @@ test('C27: a solution that makes the tests hang is failed with verifier-timeout,
   ]);
 });
 
+test('C57: a test.sh whose own download fails leaves no reward: failed as no-reward, counted, and not tried again', async () => {
+  await writeTasks(tasks, {
+    downloads: {
+      'solution/solve.sh': script('echo hello > /work/hello.txt', 'touch /work/cached'),
+      'tests/test.sh': script(
+        'set -e',
+        '[ -f /work/cached ] || exec 3<>/dev/tcp/203.0.113.10/80',
+        'grep -qx hello /work/hello.txt && echo 1 > /logs/verifier/reward.txt',
+      ),
+    },
+  });
+  const model = 'known-rate-1';
+  const uncached = Buffer.from(script('echo hello > /work/hello.txt'));
+  const server = await serveSolutions(tasks, model, () => uncached);
+  try {
+    const flags = ['--model', `${model}=${server.url}`, '--attempts', '2', '--name', 'downloads', '--json'];
+    const ended = await scene.run(['sweep', 'start', '--tasks', tasks, ...flags]);
+    expectCode(ended, 0);
+    expect(SummarySchema.parse(JSON.parse(ended.stdout))).toMatchObject({
+      planned: 2,
+      counted: 2,
+      coverage: 1,
+    });
+  } finally {
+    await server.close();
+  }
+  const verdicts = await verdictsOf(scene.store, 'downloads');
+  expect(
+    verdicts.map(({ result, detail, reward, generation }) => [result, detail, reward, generation]),
+  ).toEqual([
+    ['failed', 'no-reward', null, 1],
+    ['failed', 'no-reward', null, 1],
+  ]);
+});
+
 test('a task folder that changes during a sweep changes nothing of it: its digest is pinned', async () => {
   const attempts = 4;
   await writeTasks(tasks, { pinned: {} });

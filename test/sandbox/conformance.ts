@@ -4,13 +4,14 @@ import { archivesConform } from './conformance/archives.ts';
 import { commandsConform } from './conformance/commands.ts';
 import { deltasConform } from './conformance/deltas.ts';
 import { filesConform } from './conformance/files.ts';
-import type { Harness } from './conformance/harness.ts';
+import type { Harness, Platform } from './conformance/harness.ts';
+import { laidDeltasConform } from './conformance/laid-deltas.ts';
 import { lifecycleConforms } from './conformance/lifecycle.ts';
 import { limitsConform } from './conformance/limits.ts';
 import { lossConforms } from './conformance/loss.ts';
 import { terminalConforms } from './conformance/terminal.ts';
 
-export function conformance(name: string, makeHarness: () => Promise<Harness>): void {
+export function conformance(name: string, platform: Platform, makeHarness: () => Promise<Harness>): void {
   describe(name, () => {
     let harness: Harness | null = null;
     const get = (): Harness => {
@@ -28,8 +29,9 @@ export function conformance(name: string, makeHarness: () => Promise<Harness>): 
     filesConform(get);
     archivesConform(get);
     deltasConform(get);
+    laidDeltasConform(get);
     terminalConforms(get);
-    limitsConform(get);
-    lossConforms(get);
+    limitsConform(get, platform);
+    lossConforms(get, platform);
   });
 }

@@ -5,7 +5,13 @@ import { registerBase } from '../../sandbox/engine/base-images.ts';
 import { createEngineDriver } from '../../sandbox/engine/driver.ts';
 import { parseEndpoint, type Endpoint } from '../../sandbox/engine/endpoint.ts';
 import type { SandboxDriver } from '../../sandbox/port.ts';
-import { tarOf, type Entry, type Harness, type ImageKind } from '../sandbox/conformance/harness.ts';
+import {
+  tarOf,
+  type Entry,
+  type Harness,
+  type ImageKind,
+  type Platform,
+} from '../sandbox/conformance/harness.ts';
 import { startCutProxy } from './cut-proxy.ts';
 import { startTestEngine } from './engine.ts';
 
@@ -37,7 +43,7 @@ export async function buildImage(
 
 const dockerfile = (text: string): Entry => ({ header: { name: 'Dockerfile' }, content: text });
 
-function contextOf(kind: ImageKind): readonly Entry[] {
+export function contextOf(kind: ImageKind): readonly Entry[] {
   switch (kind) {
     case 'debian':
       return [dockerfile('FROM debian:12\n')];
@@ -58,7 +64,20 @@ function contextOf(kind: ImageKind): readonly Entry[] {
   }
 }
 
-export async function engineHarness(): Promise<Harness> {
+export const enginePlatform: Platform = {
+  restarts: true,
+  limitsPids: true,
+  memoryEnds: 'process',
+  setuidGains: false,
+  diskNoticeMs: 6_000,
+};
+
+export interface EngineHarness extends Harness {
+  /** The engine itself, past the proxy. */
+  readonly endpoint: Endpoint;
+}
+
+export async function engineHarness(): Promise<EngineHarness> {
   const engine = await startTestEngine();
   await ensureDebian(engine.endpoint);
   const { socketPath } = engine.endpoint.options;
@@ -75,6 +94,7 @@ export async function engineHarness(): Promise<Harness> {
     return known;
   };
   return {
+    endpoint: engine.endpoint,
     driver,
     otherDriver,
     image,

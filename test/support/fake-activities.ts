@@ -33,8 +33,17 @@ export const subjectName = (subject: Subject): string =>
     ? `trial ${subject.index} g${subject.generation}`
     : `${subject.agent} ${subject.task} ${subject.environmentMode} g${subject.generation}`;
 
-export const failureOf = (failureClass: FailureClass, message = 'as told'): ApplicationFailure =>
-  ApplicationFailure.create({ type: failureClass, message });
+/** `phase`: what the activity was at, where that is not its own name. */
+export const failureOf = (
+  failureClass: FailureClass,
+  message = 'as told',
+  phase: string | null = null,
+): ApplicationFailure =>
+  ApplicationFailure.create({
+    type: failureClass,
+    message,
+    ...(phase === null ? {} : { details: [{ phase }] }),
+  });
 
 const hasSubject = (input: unknown): input is { readonly subject: Subject } =>
   typeof input === 'object' && input !== null && 'subject' in input;
@@ -52,6 +61,8 @@ export function fakeWorld(
     subjectName({ ...subject, generation: 0, environmentMode: 'shared' } as Subject);
   const base: Activities = {
     readPlan: () => Promise.resolve({ shape, concurrency }),
+    beginSweep: () => Promise.resolve(),
+    finishSweep: () => Promise.resolve(),
     readDone: () => Promise.resolve({ runs: [], endings: {}, results: {} }),
     readTrial: ({ subject }) =>
       Promise.resolve({
@@ -69,7 +80,6 @@ export function fakeWorld(
     readGate: () => Promise.resolve(null),
     prepareTask: () => Promise.resolve({ outcome: 'ready', environmentMode: 'separate' }),
     provision: () => Promise.resolve({ uid: 'uid', host: 'host' }),
-    passBarrier: () => Promise.resolve(),
     runEpisode: () => Promise.resolve({ ending: 'completed', turns: 2 }),
     takeDelta: () => Promise.resolve({ ending: null, finalState: true }),
     verify: () => Promise.resolve({ result: 'passed', reward: 1, goOn: true }),

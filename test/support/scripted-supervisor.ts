@@ -2,6 +2,9 @@
 import { createHash } from 'node:crypto';
 import { duplexPair, type Duplex } from 'node:stream';
 import { encodeFrame } from '../../sandbox/protocol/frames.ts';
+import type { SandboxFacts } from '../../sandbox/supervised/facts.ts';
+import type { Link } from '../../sandbox/supervised/link.ts';
+import { attach, type SupervisedSandbox } from '../../sandbox/supervised/supervised-sandbox.ts';
 
 export interface Asked {
   readonly request: Readonly<Record<string, unknown>> & { readonly op: string };
@@ -64,4 +67,40 @@ export function scriptedSupervisor(script: Script): Duplex {
     }
   });
   return near;
+}
+
+type Responses = readonly object[] | ((request: Asked['request']) => object);
+
+/** Attaches to a living sandbox whose supervisor gives `responses` by op, in order, the last one again and again. */
+export function scriptedSandbox(
+  responses: Readonly<Record<string, Responses>>,
+  link: Partial<Link> = {},
+  facts: Partial<SandboxFacts> = {},
+): { readonly attached: Promise<SupervisedSandbox>; readonly asked: Asked['request'][] } {
+  const asked: Asked['request'][] = [];
+  const script: Script = ({ request }, stream) => {
+    const before = asked.filter(({ op }) => op === request.op).length;
+    asked.push(request);
+    const all = responses[request.op] ?? (request.op === 'hello' ? [hello()] : []);
+    const one = typeof all === 'function' ? all(request) : all[Math.min(before, all.length - 1)];
+    answer(stream, { ok: true, ...one });
+  };
+  const whole: Link = {
+    startedAt: '2026-01-01T00:00:00Z',
+    volumes: [],
+    isolation: 'loopback',
+    ownTargets: [],
+    state: () => Promise.resolve({ kind: 'alive' }),
+    diskBytes: () => Promise.resolve(null),
+    openStream: () =>
+      Promise.resolve({
+        stream: scriptedSupervisor(script),
+        ending: () => Promise.resolve({ by: 'unknown', message: '' }),
+      }),
+    ...link,
+  };
+  const image = { user: '', workdir: '/', entrypoint: [] };
+  const all: SandboxFacts = { image, env: {}, network: 'deny', baseline: false, ...facts };
+  const identity = { name: 'a', driver: 'engine', uid: 'u', host: 'h', imageDigest: 'd', bootId: null };
+  return { attached: attach(whole, all, identity), asked };
 }

@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto';
 import type { GateRecord } from '../../domain/gate.ts';
 import type { Result } from '../../domain/failures.ts';
 import type { Ref } from '../../domain/refs.ts';
-import type { Plan, PlannedTask, TrialInPlan } from '../../domain/sweep.ts';
-import type { Limits, Task } from '../../domain/task.ts';
+import { slugOf } from '../../domain/slug.ts';
+import type { Plan, PlannedTask, SweepSettings, TrialInPlan } from '../../domain/sweep.ts';
 import type { SandboxRecord, Verdict } from '../../domain/verdict.ts';
+import { limits, taskOf } from './task-data.ts';
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 const refOf = (text: string): Ref => ({
@@ -14,53 +15,6 @@ const refOf = (text: string): Ref => ({
   bytes: 4096,
 });
 const at = '2026-01-01T00:00:00.000Z';
-const byDefault = (value: number) => ({ value, setBy: 'default' as const });
-const limits: Limits = {
-  agentSec: byDefault(1800),
-  verifierSec: byDefault(600),
-  setupSec: byDefault(600),
-  cpus: byDefault(1),
-  memoryMiB: byDefault(2048),
-  diskMiB: byDefault(10_240),
-  pids: byDefault(512),
-};
-
-const taskOf = (name: string): Task => ({
-  name,
-  description: '',
-  image: { kind: 'build', dir: 'environment', dockerfile: 'Dockerfile' },
-  buildTimeoutSec: byDefault(600),
-  verifierImage: null,
-  environmentMode: null,
-  networkMode: 'no-network',
-  networkDeclared: false,
-  env: {},
-  workdir: null,
-  healthcheck: null,
-  solutionEnv: {},
-  limits,
-  collect: [],
-  rewardStrategy: 'mean',
-  multiStep: false,
-  steps: [
-    {
-      name: 'main',
-      instruction: 'Do what is to be done.',
-      testsDirs: ['tests'],
-      solutionDir: 'solution',
-      workdirDir: null,
-      agentSec: limits.agentSec,
-      verifierSec: limits.verifierSec,
-      agentUser: null,
-      verifierUser: null,
-      verifierEnv: {},
-      healthcheck: null,
-      artifacts: [],
-      minReward: null,
-    },
-  ],
-  needs: [],
-});
 
 export interface PlanSize {
   readonly sweep: string;
@@ -69,24 +23,24 @@ export interface PlanSize {
   readonly models: Readonly<Record<string, number>>;
 }
 
+export const plannedTaskOf = (id: string, fields: Partial<PlannedTask> = {}): PlannedTask => ({
+  id,
+  slug: slugOf(id),
+  digest: digestOf(id),
+  solutionDigest: digestOf(`solution of ${id}`),
+  gateKey: digestOf(`gate of ${id}`),
+  package: refOf(id),
+  task: taskOf(id),
+  warnings: [],
+  ...fields,
+});
+
 export function planOf({ sweep, tasks, models }: PlanSize): Plan {
   return {
     format: 'passband.plan',
     version: 1,
     sweep,
-    tasks: Array.from({ length: tasks }, (_, i): PlannedTask => {
-      const name = `task-${String(i).padStart(4, '0')}`;
-      return {
-        id: `org/${name}`,
-        slug: `org--${name}`,
-        digest: digestOf(name),
-        solutionDigest: digestOf(`solution of ${name}`),
-        gateKey: digestOf(`gate of ${name}`),
-        package: refOf(name),
-        task: taskOf(`org/${name}`),
-        warnings: [],
-      };
-    }),
+    tasks: Array.from({ length: tasks }, (_, i) => plannedTaskOf(`org/task-${String(i).padStart(4, '0')}`)),
     models: Object.entries(models).map(([name, attempts]) => ({
       name,
       slug: name,
@@ -109,7 +63,18 @@ export function planOf({ sweep, tasks, models }: PlanSize): Plan {
   };
 }
 
-export function gateOf(task: PlannedTask): GateRecord {
+export const settingsOf = (fields: Partial<SweepSettings> = {}): SweepSettings => ({
+  format: 'passband.settings',
+  version: 1,
+  concurrency: 1,
+  endpoints: {},
+  seed: null,
+  splits: {},
+  ...fields,
+});
+
+/** Kept, with the facts of an image of some hundred programs. */
+export function gateOf(task: PlannedTask, fields: Partial<GateRecord> = {}): GateRecord {
   const names = Array.from({ length: 400 }, (_, i) => `program-${i}`);
   return {
     format: 'passband.gate',
@@ -132,6 +97,7 @@ export function gateOf(task: PlannedTask): GateRecord {
     },
     steps: [],
     at,
+    ...fields,
   };
 }
 
@@ -143,19 +109,21 @@ function sandboxOf(phase: SandboxRecord['phase']): SandboxRecord {
     detail: 'ENETUNREACH',
     ms: 1,
   }));
+  const network = {
+    outcome: 'denied' as const,
+    interfaces: [{ name: 'lo', addresses: ['127.0.0.1'] }],
+    routes: [],
+    probes,
+    at,
+  };
   return {
     phase,
     step: 'main',
     uid: digestOf(phase),
     host: 'one',
     imageDigest: digestOf('image'),
-    network: {
-      outcome: 'denied',
-      interfaces: [{ name: 'lo', addresses: ['127.0.0.1'] }],
-      routes: [],
-      probes,
-      at,
-    },
+    network,
+    networkAtEnd: phase === 'agent' ? network : null,
   };
 }
 

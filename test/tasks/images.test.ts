@@ -117,12 +117,16 @@ describe('compose', () => {
     expect(findings).toHaveLength(needed ? 0 : 1);
   });
 
-  it('is needed by a compose file alone', async () => {
-    const files = {
+  it('is needed by a compose file alone, which then names main’s image', async () => {
+    const files = (main: string) => ({
       'environment/Dockerfile': null,
-      'environment/docker-compose.yml': 'services: {db: {image: x}}\n',
-    };
-    expect((await readGood(files)).task.needs).toEqual(['compose']);
+      'environment/docker-compose.yml': `services: {${main} db: {image: x}}\n`,
+    });
+    const { task } = await readGood(files('main: {image: "local/base:1"},'));
+    expect([task.needs, task.image]).toEqual([['compose'], { kind: 'prebuilt', reference: 'local/base:1' }]);
+    expect(await findingsOf(files(''))).toEqual([
+      expect.stringMatching(/^error environment\/docker-compose\.yml:- services\.main has no image/),
+    ]);
   });
 });
 

@@ -22,6 +22,13 @@ const namesIn = async (stream: Readable): Promise<string[]> =>
 const script: FileSpec = { text: '#!/bin/sh\necho 1 > /logs/verifier/reward.txt\n', mode: 0o755 };
 
 describe('a package', () => {
+  it('gives one file alone, under another name', async () => {
+    const opened = await open(await readGood({ 'environment/a.sql': 'select 1;\n' }));
+    const alone = await openPackage(await bytesOf(opened.file('environment/a.sql', 'schema.sql')));
+    expect(alone.files.map(({ path }) => path)).toEqual(['schema.sql']);
+    expect(await alone.readFile('schema.sql')).toEqual(Buffer.from('select 1;\n'));
+  });
+
   it('has the same bytes wherever the folder is, whatever its modes and times', async () => {
     const long = `environment/${'d'.repeat(90)}/${'f'.repeat(120)}-ü.txt`;
     const files = (mode: number): Record<string, FileSpec> => ({

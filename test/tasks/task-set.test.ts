@@ -82,7 +82,7 @@ describe('a set of tasks', () => {
       setOf({
         plain: {},
         gpu: { 'task.toml': '[environment]\ncpus = 2\ngpus = 1\n' },
-        compose: { 'environment/docker-compose.yaml': 'services: {main: {build: .}}\n' },
+        compose: { 'environment/docker-compose.yaml': 'services: {main: {build: .}, db: {image: x}}\n' },
       }),
     );
     const set = await readTaskSet(dir, { unsupported: (task) => task.needs });

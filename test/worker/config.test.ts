@@ -35,6 +35,15 @@ describe('worker configuration', () => {
     expect(readWorkerConfig(env).engine).toBe('tcp://h:2375');
   });
 
+  test('takes the file of the Kubernetes driver, and has none by itself', () => {
+    expect(readWorkerConfig({}).kubernetes).toBeNull();
+    const env = { PASSBAND_SANDBOX: 'kubernetes', PASSBAND_KUBERNETES: '/etc/passband/kubernetes.yaml' };
+    expect(readWorkerConfig(env)).toMatchObject({
+      sandbox: 'kubernetes',
+      kubernetes: '/etc/passband/kubernetes.yaml',
+    });
+  });
+
   test.each([
     [{ PASSBAND_WORKER_CONCURRENCY: 'many' }, 'PASSBAND_WORKER_CONCURRENCY: expected a whole number'],
     [{ PASSBAND_WORKER_CONCURRENCY: '0' }, 'PASSBAND_WORKER_CONCURRENCY: expected at least 1'],

@@ -26,10 +26,13 @@ const driver: SandboxDriver = {
   name: 'engine',
   images: { ensure: refused },
   unsupported: () => [],
+  clash: () => Promise.resolve(null),
   create: refused,
   open: refused,
   destroy: refused,
   list: () => Promise.resolve([]),
+  surveyEgress: refused,
+  removeAll: refused,
   check: () => Promise.resolve({ version: '1', endpoint: '/run/test.sock' }),
   close: () => Promise.resolve(),
 };

@@ -56,7 +56,6 @@ describe('gate', () => {
       expect(world.namesOf(side)).toEqual([
         'readTrial',
         'provision',
-        'passBarrier',
         'runEpisode',
         'takeDelta',
         'verify',
@@ -117,13 +116,13 @@ describe('gate', () => {
   });
 
   test('a side that the task itself breaks is concluded from, without a generation', async () => {
-    const passBarrier: Activities['passBarrier'] = ({ subject }) => {
-      if (isAgent(subject, 'oracle')) throw failureOf('TaskInvalid', 'its healthcheck fails');
-      return Promise.resolve();
+    const provision: Activities['provision'] = ({ subject }) => {
+      if (isAgent(subject, 'oracle')) throw failureOf('TaskInvalid', 'its healthcheck fails', 'passBarrier');
+      return provisioned;
     };
     const concludeGate: Activities['concludeGate'] = () =>
       Promise.resolve({ outcome: 'rejected', reason: 'oracle-fails' });
-    const world = fakeWorld(shape, { passBarrier, concludeGate });
+    const world = fakeWorld(shape, { provision, concludeGate });
     expect((await run(world)).ended).toMatchObject({ summary: { reason: 'oracle-fails' } });
     expect(world.calls.find(({ name }) => name === 'concludeGate')?.input).toMatchObject({
       oracle: null,

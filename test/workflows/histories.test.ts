@@ -28,11 +28,11 @@ describe('recorded histories', () => {
 
   test('a change in the order of commands without patched() is found', async () => {
     const history = await read(files.find((file) => file.includes('trial-r')) ?? '');
-    // As if the barrier had once been passed before the sandbox was there.
+    // As if the delta had once been taken before the episode.
     for (const { activityTaskScheduledEventAttributes: scheduled } of history.events ?? []) {
       const type = scheduled?.activityType;
-      if (type?.name === 'provision') type.name = 'passBarrier';
-      else if (type?.name === 'passBarrier') type.name = 'provision';
+      if (type?.name === 'runEpisode') type.name = 'takeDelta';
+      else if (type?.name === 'takeDelta') type.name = 'runEpisode';
     }
     await expect(Worker.runReplayHistory({ workflowBundle }, history)).rejects.toThrow();
   });

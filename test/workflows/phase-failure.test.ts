@@ -14,14 +14,14 @@ afterAll(async () => {
   await temporal.stop();
 });
 
-const timedOut = (phase: string): ActivityFailure =>
+const timedOut = (phase: string, lastHeartbeat?: unknown): ActivityFailure =>
   new ActivityFailure(
     'activity failed',
     phase,
     '1',
     RetryState.MAXIMUM_ATTEMPTS_REACHED,
     'worker',
-    new TimeoutFailure('timed out', undefined, TimeoutType.START_TO_CLOSE),
+    new TimeoutFailure('timed out', lastHeartbeat, TimeoutType.START_TO_CLOSE),
   );
 
 describe('a phase that does not end in time', () => {
@@ -39,6 +39,13 @@ describe('a phase that does not end in time', () => {
 
   test.each(['provision', 'verify', 'takeDelta'])('is the platform\u2019s where it is %s', (phase) => {
     expect(['SandboxUnschedulable', 'ExecBroken']).toContain(phaseFailureOf(timedOut(phase)).failureClass);
+  });
+
+  test('is the one that the last heartbeat names, where an activity does several', () => {
+    expect(phaseFailureOf(timedOut('provision', { phase: 'passBarrier' }))).toMatchObject({
+      failureClass: 'ExecBroken',
+      phase: 'passBarrier',
+    });
   });
 
   test('is asked again where it writes the verdict of a finished trial, and not where it hangs in a sandbox', async () => {

@@ -1,23 +1,17 @@
-// The sweep: order, window, gates, counts, stops, resumes, cancellation; with trials that end as told.
+// The sweep: order, window, gates, counts, resumes; with trials that end as told.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Activities, Subject } from '../../activities/types.ts';
-import { failureClasses, failureTable } from '../../domain/failures.ts';
 import { trialAt } from '../../domain/order.ts';
 import { maxGenerations } from '../../workflows/generations.ts';
-import {
-  progressQuery,
-  stopSignal,
-  trialEndedSignal,
-  trialWorkflowId,
-  type SweepInput,
-} from '../../workflows/messages.ts';
+import { trialEndedSignal, trialWorkflowId } from '../../workflows/messages.ts';
 import type { SweepProgress } from '../../workflows/reports.ts';
 import { sweep } from '../../workflows/sweep.ts';
 import { trial } from '../../workflows/trial.ts';
 import { failureOf, fakeWorld, passedOutcome, planRef, type FakeWorld } from '../support/fake-activities.ts';
 import { heldEpisodes } from '../support/held-episodes.ts';
-import { startTestTemporal, type Scene, type TestTemporal } from '../support/temporal-environment.ts';
+import { inputOf, progressOf, runSweep } from '../support/sweep-runs.ts';
+import { startTestTemporal, type TestTemporal } from '../support/temporal-environment.ts';
 
 let temporal: TestTemporal;
 beforeAll(async () => {
@@ -27,20 +21,7 @@ afterAll(async () => {
   await temporal.stop();
 });
 
-const inputOf = (name: string): SweepInput => ({
-  sweep: name,
-  plan: planRef,
-  gatesOnly: false,
-  carried: null,
-});
-
-async function run(name: string, world: FakeWorld): Promise<SweepProgress> {
-  return await temporal.play(world.activities, async (scene) => {
-    const handle = await scene.start(sweep, `sweep-${name}`, [inputOf(name)]);
-    return await handle.result();
-  });
-}
-
+const run = (name: string, world: FakeWorld): Promise<SweepProgress> => runSweep(temporal, name, world);
 const indexOf = (subject: Subject): number => (subject.kind === 'trial' ? subject.index : -1);
 const provisioned = { uid: 'u', host: 'h' };
 
@@ -49,10 +30,6 @@ const yearSec = 365 * 86_400;
 const isEndless = (seconds: number): boolean => seconds === 0 || seconds > yearSec;
 const secondsOf = (duration: { seconds?: unknown } | null | undefined): number =>
   Number(duration?.seconds ?? 0);
-
-async function progressOf(scene: Scene, name: string): Promise<SweepProgress | null> {
-  return await scene.environment.client.workflow.getHandle(`sweep-${name}`).query(progressQuery);
-}
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await sleep(20);
@@ -217,54 +194,6 @@ describe('sweep', () => {
     expect(order.slice(0, 3)).toEqual(['0 g1', '1 g1', '2 g1']);
   });
 
-  test.each(failureClasses.filter((name) => failureTable[name].stopsSweep))(
-    'stops with one clear line on %s, and starts nothing more',
-    async (name) => {
-      const passBarrier: Activities['passBarrier'] = ({ subject }) => {
-        if (subject.kind === 'trial') throw failureOf(name, '203.0.113.10:443 answered');
-        return Promise.resolve();
-      };
-      const world = fakeWorld({ tasks: 1, attempts: [50], scaffolds: 1 }, { passBarrier }, 2);
-      const progress = await run(`stop-${name}`, world);
-      expect(progress.stopped).toEqual({
-        failureClass: name,
-        line: `${name}: passBarrier: 203.0.113.10:443 answered`,
-      });
-      expect(progress.counted).toBe(0);
-      expect(world.count('runEpisode')).toBe(2);
-      expect(progress.failures[name]).toBeLessThanOrEqual(3);
-    },
-  );
-
-  test('fails with one clear line where its plan cannot be read', async () => {
-    const readPlan = (): never => {
-      throw failureOf('ConfigInvalid', 'v1/sweeps/s/plan.json: version 2 is not known here');
-    };
-    const world = fakeWorld({ tasks: 1, attempts: [1], scaffolds: 1 }, { readPlan });
-    await expect(run('unreadable', world)).rejects.toMatchObject({
-      cause: {
-        type: 'ConfigInvalid',
-        message: 'ConfigInvalid: readPlan: v1/sweeps/s/plan.json: version 2 is not known here',
-      },
-    });
-  });
-
-  test('an operator stops it: what runs ends and counts, nothing new starts', async () => {
-    const held = heldEpisodes();
-    const world = fakeWorld({ tasks: 1, attempts: [9], scaffolds: 1 }, { runEpisode: held.runEpisode }, 3);
-    await temporal.play(world.activities, async (scene) => {
-      const handle = await scene.start(sweep, 'sweep-stopped', [inputOf('stopped')]);
-      await held.untilHeld(3);
-      await handle.signal(stopSignal, 'enough');
-      held.release();
-      expect(await handle.result()).toMatchObject({
-        counted: 3,
-        planned: 9,
-        stopped: { failureClass: null, line: 'enough' },
-      });
-    });
-  });
-
   test('a second run starts only what has no verdict, and counts what has', async () => {
     const readDone: Activities['readDone'] = () =>
       Promise.resolve({
@@ -295,20 +224,6 @@ describe('sweep', () => {
     expect(progress).toMatchObject({ counted: 0, gates: { open: 0, kept: 4 } });
     expect(world.count('recordVerdict')).toBe(0);
     expect(world.count('concludeGate')).toBe(4);
-  });
-
-  test('C42: cancelled, it cancels its trials and ends when their sandboxes are gone', async () => {
-    const held = heldEpisodes();
-    const world = fakeWorld({ tasks: 1, attempts: [5], scaffolds: 1 }, { runEpisode: held.runEpisode }, 3);
-    await temporal.play(world.activities, async (scene) => {
-      const handle = await scene.start(sweep, 'sweep-cancelled', [inputOf('cancelled')]);
-      await held.untilHeld(3);
-      await handle.cancel();
-      await expect(handle.result()).rejects.toThrow('cancelled');
-      expect(await progressOf(scene, 'cancelled')).toMatchObject({ cancelled: 3, inFlight: 0, counted: 0 });
-    });
-    expect(world.count('cleanUp')).toBe(2 + 3);
-    expect(world.count('recordVerdict')).toBe(0);
   });
 
   test('C84: nothing that waits for a worker has a deadline, and what waited without one goes on and counts', async () => {

@@ -1,5 +1,7 @@
 // The trial: its phases in order, one report whatever happens, sandboxes always removed.
 import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Activities } from '../../activities/types.ts';
 import { failureClasses, failureTable, type FailureClass } from '../../domain/failures.ts';
@@ -48,16 +50,51 @@ describe('trial', () => {
   test('goes through its phases in order and answers the verdict', async () => {
     const world = fakeWorld(oneTrial);
     expect(await run(world)).toEqual({ index: 0, outcome: passedOutcome, message: null });
-    expect(world.namesOf('trial 0 g1')).toEqual([
-      'readTrial',
-      'provision',
-      'passBarrier',
-      'runEpisode',
-      'takeDelta',
-      'verify',
-      'recordVerdict',
-      'cleanUp',
-    ]);
+    const names = world.namesOf('trial 0 g1');
+    expect(names.slice(0, 5)).toEqual(['readTrial', 'provision', 'runEpisode', 'takeDelta', 'verify']);
+    // Side by side, in whichever order they are begun.
+    expect(names.slice(5).sort()).toEqual(['cleanUp', 'recordVerdict']);
+  });
+
+  test('ends when both its verdict is written and its sandboxes are gone', async () => {
+    const done: string[] = [];
+    const slowly = async <T>(name: string, ms: number, answer: T): Promise<T> => {
+      await sleep(ms);
+      done.push(name);
+      return answer;
+    };
+    for (const [cleanUpMs, recordMs] of [
+      [150, 0],
+      [0, 150],
+    ] as const) {
+      const cleanUp: Activities['cleanUp'] = () => slowly('cleanUp', cleanUpMs, undefined);
+      const recordVerdict: Activities['recordVerdict'] = () => slowly('record', recordMs, passedOutcome);
+      await run(fakeWorld(oneTrial, { cleanUp, recordVerdict }));
+      expect(done.splice(0).sort()).toEqual(['cleanUp', 'record']);
+    }
+  });
+
+  test('a failure behind the creation of the sandbox belongs to the phase that it was at', async () => {
+    const provision = (): never => {
+      throw failureOf('TaskInvalid', 'the healthcheck exited with 1', 'passBarrier');
+    };
+    const world = fakeWorld(oneTrial, { provision });
+    expect((await run(world)).message).toBe('passBarrier: the healthcheck exited with 1');
+    expect(world.calls.find(({ name }) => name === 'recordFailure')?.input).toMatchObject({
+      failureClass: 'TaskInvalid',
+      phase: 'passBarrier',
+    });
+  });
+
+  test('waits for a cluster without room for hours, in one generation and with nothing charged', async () => {
+    const full = (): Error =>
+      ApplicationFailure.create({ type: 'PlatformUnavailable', message: 'quota', nextRetryDelay: '60s' });
+    const provisioned: Activities['provision'] = () => Promise.resolve({ uid: 'uid', host: 'host' });
+    const world = fakeWorld(oneTrial, { provision: failing<'provision'>(320, full, provisioned) });
+    const before = await temporal.environment.currentTimeMs();
+    expect((await run(world)).outcome).toEqual(passedOutcome);
+    expect((await temporal.environment.currentTimeMs()) - before).toBeGreaterThan(5 * 3_600_000);
+    expect(world.count('recordFailure')).toBe(0);
   });
 
   test('runs the steps until one says that the next is not reached', async () => {

@@ -211,6 +211,18 @@ func (b accountBook) rootHome() string {
 	return root.Home
 }
 
+// without leaves out the variables whose names begin as one of `prefixes` (with commas between them) says.
+func (e environment) without(prefixes string) environment {
+	for _, prefix := range strings.Split(prefixes, ",") {
+		for name := range e {
+			if prefix != "" && strings.HasPrefix(name, prefix) {
+				delete(e, name)
+			}
+		}
+	}
+	return e
+}
+
 func (e environment) list() []string {
 	entries := make([]string, 0, len(e))
 	for name, value := range e {

@@ -98,3 +98,14 @@ func TestAnOptionalUserIsANameAUidOrNull(t *testing.T) {
 		}
 	}
 }
+
+func TestVariablesOfThePlatformAreForgotten(t *testing.T) {
+	all := environment{"KUBERNETES_PORT_443_TCP": "x", "KUBERNETES_SERVICE_HOST": "x", "KUBERNETES": "mine", "PATH": "/bin"}
+	want := environment{"KUBERNETES": "mine", "PATH": "/bin"}
+	if got := all.without("KUBERNETES_SERVICE_,KUBERNETES_PORT"); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v", got)
+	}
+	if got := want.without(""); len(got) != 2 {
+		t.Errorf("nothing was to be forgotten: %v", got)
+	}
+}

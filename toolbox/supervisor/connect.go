@@ -1,4 +1,4 @@
-// The part that a driver execs: carries its stdin to PID 1 and PID 1's answers to its stdout.
+// The part that a driver execs: hands its stdin and stdout to PID 1, and lives for as long as PID 1 uses them.
 package main
 
 import (
@@ -22,17 +22,14 @@ func runConnect() int {
 	}
 	// Only now: PID 1 compares our program with its own, which it cannot once we are hidden.
 	hideFromTracing()
-	go func() {
-		_, err := io.Copy(connection, os.Stdin)
-		if err != nil {
-			complain("connect: %v", err)
-		}
-		connection.CloseWrite()
-	}()
-	if _, err := io.Copy(os.Stdout, connection); err != nil {
+	if err := handOver(connection, os.Stdin, os.Stdout); err != nil {
 		complain("connect: %v", err)
-		return 74
+		return 69
 	}
+	// PID 1's ends are the only ones from now on: where it closes them, the driver sees it.
+	os.Stdin.Close()
+	os.Stdout.Close()
+	io.Copy(io.Discard, connection)
 	return 0
 }
 

@@ -20,6 +20,7 @@ const (
 	frameHeartbeat = 'H'
 	frameResponse  = 'R'
 
+	headerBytes     = 5
 	maxPayloadBytes = 64 << 20
 	maxDataBytes    = 256 << 10
 	// Requests and ends are held in memory whole.
@@ -41,17 +42,17 @@ func (w *frameWriter) write(kind byte, payload []byte) error {
 	if len(payload) > maxPayloadBytes {
 		return fmt.Errorf("a payload of %d bytes: at most %d go into a frame", len(payload), maxPayloadBytes)
 	}
-	header := [5]byte{4: kind}
-	binary.BigEndian.PutUint32(header[:], uint32(len(payload)))
+	frame := make([]byte, headerBytes, headerBytes+len(payload))
+	return w.send(kind, append(frame, payload...))
+}
+
+// send writes a frame whose first headerBytes are left for the header: one write a frame, and no copy of its payload.
+func (w *frameWriter) send(kind byte, frame []byte) error {
+	binary.BigEndian.PutUint32(frame, uint32(len(frame)-headerBytes))
+	frame[4] = kind
 	w.Lock()
 	defer w.Unlock()
-	if _, err := w.to.Write(header[:]); err != nil {
-		return err
-	}
-	if len(payload) == 0 {
-		return nil
-	}
-	_, err := w.to.Write(payload)
+	_, err := w.to.Write(frame)
 	return err
 }
 
@@ -65,7 +66,7 @@ func (w *frameWriter) writeJSON(kind byte, value any) error {
 
 // readHeader gives the type and the length of the next frame, its length checked against what that type may have.
 func readHeader(from *bufio.Reader) (byte, int, error) {
-	var header [5]byte
+	var header [headerBytes]byte
 	if _, err := io.ReadFull(from, header[:]); err != nil {
 		return 0, 0, err
 	}
@@ -168,13 +169,14 @@ func (s *inputStream) drain() error {
 // outputStream sends what is written to it as D frames, and an E frame at its close.
 type outputStream struct {
 	frames *frameWriter
+	// buffer has room for a frame's header before its payload.
 	buffer []byte
 	bytes  int64
 	hash   hash.Hash
 }
 
 func newOutputStream(frames *frameWriter) *outputStream {
-	return &outputStream{frames: frames, buffer: make([]byte, 0, maxDataBytes), hash: sha256.New()}
+	return &outputStream{frames: frames, buffer: make([]byte, headerBytes, headerBytes+maxDataBytes), hash: sha256.New()}
 }
 
 func (s *outputStream) Write(data []byte) (int, error) {
@@ -193,13 +195,14 @@ func (s *outputStream) Write(data []byte) (int, error) {
 }
 
 func (s *outputStream) flush() error {
-	if len(s.buffer) == 0 {
+	payload := s.buffer[headerBytes:]
+	if len(payload) == 0 {
 		return nil
 	}
-	s.hash.Write(s.buffer)
-	s.bytes += int64(len(s.buffer))
-	err := s.frames.write(frameData, s.buffer)
-	s.buffer = s.buffer[:0]
+	s.hash.Write(payload)
+	s.bytes += int64(len(payload))
+	err := s.frames.send(frameData, s.buffer)
+	s.buffer = s.buffer[:headerBytes]
 	return err
 }
 

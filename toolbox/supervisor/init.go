@@ -30,6 +30,9 @@ func runInit(arguments []string) int {
 	flags := flag.NewFlagSet("init", flag.ContinueOnError)
 	workdir := flags.String("workdir", "", "work directory, made where it is not there")
 	userName := flags.String("user", "", "the user that the image names")
+	withBaseline := flags.Bool("baseline", false, "remember the root as it is now, for `changes`")
+	forgotten := flags.String("forget", "", "beginnings of the names of variables that a platform adds to every container, with commas")
+	peerPort := flags.Int("listen", 0, "take TCP connections on this port and close them")
 	if err := flags.Parse(arguments); err != nil {
 		return exitConfig
 	}
@@ -44,7 +47,7 @@ func runInit(arguments []string) int {
 		complain("cannot handle SIGTERM: %v", err)
 		return exitConfig
 	}
-	from, err := readOrigin(*workdir, *userName)
+	from, err := readOrigin(*workdir, *userName, *forgotten)
 	if err != nil {
 		complain("%v", err)
 		return exitConfig
@@ -56,11 +59,24 @@ func runInit(arguments []string) int {
 		complain("cannot serve %s: %v", socketPath, err)
 		return exitConfig
 	}
-	serve(listener, newSupervisor(from))
+	s := newSupervisor(from)
+	if *withBaseline {
+		if s.baseline, err = startBaseline(); err != nil {
+			complain("cannot begin the baseline: %v", err)
+			return exitConfig
+		}
+	}
+	if *peerPort != 0 {
+		if err := listenAsPeer(*peerPort); err != nil {
+			complain("cannot listen: %v", err)
+			return exitConfig
+		}
+	}
+	serve(listener, s)
 	return 0
 }
 
-func readOrigin(workdir, userName string) (origin, error) {
+func readOrigin(workdir, userName, forgotten string) (origin, error) {
 	if workdir != "" {
 		if err := os.MkdirAll(workdir, 0o755); err != nil {
 			return origin{}, err
@@ -86,7 +102,7 @@ func readOrigin(workdir, userName string) (origin, error) {
 		return origin{}, err
 	}
 	return origin{
-		env: parseEnvironment(os.Environ()), user: user, accounts: accounts, cwd: cwd,
+		env: parseEnvironment(os.Environ()).without(forgotten), user: user, accounts: accounts, cwd: cwd,
 		bootID: hex.EncodeToString(random), start: time.Now(),
 	}, nil
 }

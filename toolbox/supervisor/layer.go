@@ -26,6 +26,8 @@ type layer struct {
 	directories []*tar.Header
 	parentName  string
 	parent      *folder
+	// buffer is what contents go through.
+	buffer []byte
 }
 
 func (l *layer) layAll(archive *tar.Reader) error {
@@ -207,7 +209,11 @@ func (l *layer) layFile(path string, header *tar.Header, content io.Reader) erro
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(file, content)
+	if l.buffer == nil {
+		l.buffer = make([]byte, maxDataBytes)
+	}
+	// A file's own ReadFrom would make a small buffer for each file.
+	_, err = io.CopyBuffer(struct{ io.Writer }{file}, content, l.buffer)
 	if closed := file.Close(); err == nil {
 		err = closed
 	}

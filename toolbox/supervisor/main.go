@@ -17,7 +17,7 @@ const (
 	selfPath = "/proc/self/exe"
 )
 
-const usageText = `usage: supervisor init [--workdir DIR] [--user USER] | connect | record FILE COLUMNS ROWS | idle | version
+const usageText = `usage: supervisor init [--workdir DIR] [--user USER] [--baseline] [--forget PREFIX,...] [--listen PORT] | connect | record FILE COLUMNS ROWS | copy FROM TO | again POLICY ARGV... | idle | version
 (shim, launch and pane are its own, started by init)
 `
 
@@ -40,6 +40,10 @@ func main() {
 		os.Exit(runPane(arguments))
 	case "record":
 		os.Exit(runRecord(arguments))
+	case "copy":
+		os.Exit(runCopy(arguments))
+	case "again":
+		os.Exit(runAgain(arguments))
 	case "idle":
 		stop := make(chan os.Signal, 1)
 		signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT)

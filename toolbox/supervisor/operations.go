@@ -10,6 +10,8 @@ type supervisor struct {
 	peers    *peers
 	jobs     *jobs
 	terminal *terminal
+	// baseline is nil where PID 1 was started without.
+	baseline *baseline
 }
 
 func newSupervisor(from origin) *supervisor {
@@ -38,6 +40,8 @@ func init() {
 		"users":          (*supervisor).users,
 		"proof":          (*supervisor).proof,
 		"usage":          (*supervisor).usage,
+		"baseline":       (*supervisor).awaitBaseline,
+		"changes":        (*supervisor).changes,
 	}
 }
 

@@ -2,15 +2,21 @@
 package main
 
 import (
+	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
+
+// maxTargets are all tried at once.
+const maxTargets = 256
 
 type proofTarget struct {
 	Name string `json:"name"`
@@ -23,7 +29,9 @@ type probe struct {
 	Target  string `json:"target"`
 	Outcome string `json:"outcome"`
 	Detail  string `json:"detail"`
-	Ms      int64  `json:"ms"`
+	// Address is the one that answered, of a name perhaps.
+	Address *string `json:"address"`
+	Ms      int64   `json:"ms"`
 }
 
 func (s *supervisor) proof(e *exchange) (map[string]any, error) {
@@ -35,8 +43,8 @@ func (s *supervisor) proof(e *exchange) (map[string]any, error) {
 	if err := e.parse(&request); err != nil {
 		return nil, err
 	}
-	if len(request.Targets) > 64 || request.TimeoutMs < 0 || request.TimeoutMs > 60_000 {
-		return nil, badRequest("proof: at most 64 targets and 60,000 ms")
+	if len(request.Targets) > maxTargets || request.TimeoutMs < 0 || request.TimeoutMs > 60_000 {
+		return nil, badRequest("proof: at most %d targets and 60,000 ms", maxTargets)
 	}
 	interfaces, err := describeInterfaces()
 	if err != nil {
@@ -52,7 +60,7 @@ func (s *supervisor) proof(e *exchange) (map[string]any, error) {
 		all.Add(1)
 		go func(i int, target proofTarget) {
 			defer all.Done()
-			probes[i] = tryTarget(target, time.Duration(request.TimeoutMs)*time.Millisecond)
+			probes[i] = tryTarget(target, time.Duration(request.TimeoutMs)*time.Millisecond, leadsBack)
 		}(i, target)
 	}
 	all.Wait()
@@ -135,45 +143,80 @@ func maskLength(text string) int {
 	return ones
 }
 
-// tryTarget says `open` only for what answered.
-func tryTarget(target proofTarget, limit time.Duration) probe {
+// tryTarget says `open` only for what answered: a name is looked up and tried within the limit.
+// What `itself` says of a connection that leads nowhere else is no answer.
+func tryTarget(target proofTarget, limit time.Duration, itself func(net.Conn) bool) probe {
 	begin := time.Now()
-	detail, err := "", error(nil)
-	switch target.Kind {
-	case "tcp":
-		detail, err = tryTCP(target, limit)
-	case "udp-dns":
-		detail, err = tryDNS(target, limit)
+	try := map[string]func(context.Context, net.Conn) (string, error){"tcp": tryTCP, "udp-dns": tryDNS}[target.Kind]
+	if try == nil {
+		return probe{Target: target.Name, Outcome: "unprovable", Detail: fmt.Sprintf("no kind of probe %q", target.Kind)}
+	}
+	within, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	result := probe{Target: target.Name, Outcome: "denied"}
+	network := strings.TrimSuffix(target.Kind, "-dns")
+	connection, err := (&net.Dialer{}).DialContext(within, network, net.JoinHostPort(target.Host, strconv.Itoa(target.Port)))
+	if err == nil {
+		result.Detail, err = try(within, connection)
+		connection.Close()
+	}
+	switch {
+	case err != nil:
+		result.Detail = denialOf(err, limit)
+	case itself(connection):
+		result.Detail = "leads back into the sandbox: " + result.Detail
 	default:
-		err = fmt.Errorf("no kind of probe %q", target.Kind)
-		return probe{target.Name, "unprovable", err.Error(), 0}
+		address := addressOf(connection.RemoteAddr()).String()
+		result.Outcome, result.Address = "open", &address
 	}
-	outcome := "open"
-	if err != nil {
-		outcome, detail = "denied", err.Error()
-	}
-	return probe{target.Name, outcome, detail, time.Since(begin).Milliseconds()}
+	result.Ms = time.Since(begin).Milliseconds()
+	return result
 }
 
-func tryTCP(target proofTarget, limit time.Duration) (string, error) {
-	connection, err := net.DialTimeout("tcp", net.JoinHostPort(target.Host, strconv.Itoa(target.Port)), limit)
-	if err != nil {
-		return "", err
+// leadsBack tells that a connection ends in this very sandbox: an agent may listen there, and write /etc/hosts.
+func leadsBack(connection net.Conn) bool {
+	remote := addressOf(connection.RemoteAddr())
+	return remote.IsLoopback() || remote.Equal(addressOf(connection.LocalAddr()))
+}
+
+func addressOf(address net.Addr) net.IP {
+	switch at := address.(type) {
+	case *net.TCPAddr:
+		return at.IP
+	case *net.UDPAddr:
+		return at.IP
 	}
-	defer connection.Close()
+	return nil
+}
+
+// denialOf tells how nothing was reached.
+func denialOf(err error, limit time.Duration) string {
+	var lookup *net.DNSError
+	var late net.Error
+	switch {
+	case errors.As(err, &lookup):
+		return "name not resolved: " + err.Error()
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused: " + err.Error()
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH),
+		errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
+		return "unreachable: " + err.Error()
+	case errors.As(err, &late) && late.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("no answer within %d ms: %v", limit.Milliseconds(), err)
+	}
+	return err.Error()
+}
+
+func tryTCP(_ context.Context, connection net.Conn) (string, error) {
 	return "connected to " + connection.RemoteAddr().String(), nil
 }
 
 // dnsQuestion asks for the root's name servers (RFC 1035): any answer, an error too, shows a way out.
 var dnsQuestion = []byte{0x70, 0x62, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1}
 
-func tryDNS(target proofTarget, limit time.Duration) (string, error) {
-	connection, err := net.DialTimeout("udp", net.JoinHostPort(target.Host, strconv.Itoa(target.Port)), limit)
-	if err != nil {
-		return "", err
-	}
-	defer connection.Close()
-	if err := connection.SetDeadline(time.Now().Add(limit)); err != nil {
+func tryDNS(within context.Context, connection net.Conn) (string, error) {
+	deadline, _ := within.Deadline()
+	if err := connection.SetDeadline(deadline); err != nil {
 		return "", err
 	}
 	if _, err := connection.Write(dnsQuestion); err != nil {
@@ -184,5 +227,5 @@ func tryDNS(target proofTarget, limit time.Duration) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("answered with %d bytes", n), nil
+	return fmt.Sprintf("%s answered with %d bytes", connection.RemoteAddr(), n), nil
 }

@@ -52,7 +52,13 @@ func serve(listener *net.UnixListener, s *supervisor) {
 			}
 			s.peers.add(pid)
 			defer s.peers.remove(pid)
-			if err := s.converse(connection); err != nil && !errors.Is(err, io.EOF) {
+			streams, err := takeStreams(connection)
+			if err != nil {
+				complain("a connection brought no streams: %v", err)
+				return
+			}
+			defer streams.Close()
+			if err := s.converse(streams); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
 				complain("a connection broke: %v", err)
 			}
 		}()
@@ -85,7 +91,8 @@ type requestHead struct {
 
 // converse serves one connection until it ends; an error means that its stream is of no more use.
 func (s *supervisor) converse(connection io.ReadWriter) error {
-	reader := bufio.NewReaderSize(connection, 64<<10)
+	// Small: what is larger than it is read past it, to where it belongs.
+	reader := bufio.NewReaderSize(connection, 16<<10)
 	writer := &frameWriter{to: connection}
 	for {
 		kind, length, err := readHeader(reader)

@@ -92,7 +92,7 @@ async function ports(options: PortOptions = {}): Promise<Ports> {
   const image = { reference: 'i', digest: 'd' };
   const spec = { name: 'pb-1-agent', image, labels: {}, cpus: 1, memoryMiB: 1, diskMiB: 1, pids: 1 };
   const sandbox = new FakeSandbox(
-    { ...spec, env: {}, workdir: null, network: 'deny' },
+    { ...spec, env: {}, workdir: null, network: 'deny', baseline: true, lifetimeSec: 60 },
     options.behaviour ?? quiet,
   );
   const terminal = new RecordedTerminal(session, {

@@ -9,11 +9,13 @@ import { readPlanOf } from '../../../activities/world.ts';
 import type { DeltaEntry } from '../../../domain/delta.ts';
 import { ClassifiedError } from '../../../domain/errors.ts';
 import { GateRecordSchema, type GateRecord } from '../../../domain/gate.ts';
-import { planKey, refusalKey, sweepGateKey } from '../../../domain/layout.ts';
-import { PlanSchema, type Plan } from '../../../domain/sweep.ts';
+import { planKey, settingsKey, refusalKey, sweepGateKey } from '../../../domain/layout.ts';
+import { PlanSchema, SweepSettingsSchema, type Plan } from '../../../domain/sweep.ts';
 import { putJson, readJson } from '../../../store/objects.ts';
 import { quiet, type Behaviour } from '../fake-driver.ts';
-import { openLab, stepOf, type Lab, type LabOptions } from '../lab.ts';
+import { openLab, type Lab, type LabOptions } from '../lab.ts';
+import { settingsOf } from '../../support/sweep-data.ts';
+import { stepOf } from '../../support/task-data.ts';
 
 const changed: DeltaEntry = {
   path: '/work/out.txt',
@@ -77,6 +79,7 @@ async function openOther(name: string, fields: Partial<Plan> = {}): Promise<void
   if (plan === null) throw new Error('the lab has no plan');
   const other = { ...plan, ...fields, sweep: name };
   const ref = await putJson(lab.world.store, planKey(name), PlanSchema, other);
+  await putJson(lab.world.store, settingsKey(name), SweepSettingsSchema, settingsOf());
   lab = { ...lab, plan: ref };
 }
 

@@ -1,5 +1,6 @@
 // The sandbox of one verification or survey: whatever happens to it, none is left.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { cleanUp } from '../../../activities/clean-up.ts';
 import { resolveSubject } from '../../../activities/subject.ts';
 import { inFreshSandbox } from '../../../activities/verify/fresh-sandbox.ts';
 import type { Run } from '../../../activities/world.ts';
@@ -20,7 +21,8 @@ async function inSurvey(run: Run, body: () => Promise<void>): Promise<void> {
   // Generation 0 is no trial's: no clean-up of a generation finds it.
   const grading = await resolveSubject(lab.world, { ...lab.side('nop'), generation: 0 });
   const image = { reference: 'image', digest: 'sha256:image' };
-  await inFreshSandbox(lab.world, { grading, phase: 'survey', image, env: {}, run }, body);
+  const use = { grading, phase: 'survey', image, env: {}, outsideGenerations: true, run };
+  await inFreshSandbox(lab.world, use, body);
 }
 
 describe('a fresh sandbox', () => {
@@ -34,6 +36,11 @@ describe('a fresh sandbox', () => {
     await expect(failing).rejects.toThrow('the survey fails');
     expect(seen).toEqual(['trial-lab-0']);
     expect(await lab.driver.list({})).toEqual([]);
+  });
+
+  it('has no baseline: its difference is never taken', async () => {
+    await inSurvey(lab.run, () => Promise.resolve());
+    expect([...lab.driver.made.values()].map(({ baseline }) => baseline)).toEqual([false]);
   });
 
   it('is gone where it was made and could not be reached, or its making was cancelled (C42)', async () => {
@@ -53,5 +60,42 @@ describe('a fresh sandbox', () => {
     while ((await lab.driver.list({})).length === 0) await new Promise((go) => setTimeout(go, 5));
     await inSurvey({ ...lab.run, attempt: 2 }, () => Promise.resolve());
     expect(await lab.driver.list({})).toEqual([]);
+  });
+
+  it('of a verification does not make it wait for its removal, which the clean-up waits for', async () => {
+    const removing = Promise.withResolvers<undefined>();
+    const { driver } = lab;
+    const destroy = driver.destroy.bind(driver);
+    driver.destroy = async (name) => {
+      await removing.promise;
+      await destroy(name);
+    };
+    await lab.putGate({});
+    await lab.grade(lab.trial());
+    const named = (await driver.list({})).map(({ labels }) => labels['passband.phase']).sort();
+    expect(named).toEqual(['agent', 'verifier-0']);
+    // As a driver that does not list what is on its way out.
+    const list = driver.list.bind(driver);
+    driver.list = () => Promise.resolve([]);
+    let cleaned = false;
+    const cleaning = cleanUp(lab.world, { subject: lab.trial() }).then(() => {
+      cleaned = true;
+    });
+    await new Promise((go) => setTimeout(go, 20));
+    expect(cleaned).toBe(false);
+    removing.resolve(undefined);
+    await cleaning;
+    expect(await list({})).toEqual([]);
+  });
+
+  it('that could not be let go is removed by the clean-up', async () => {
+    const { driver } = lab;
+    const destroy = driver.destroy.bind(driver);
+    driver.destroy = () => Promise.reject(new ClassifiedError('PlatformUnavailable', 'no answer'));
+    await lab.putGate({});
+    await lab.grade(lab.trial());
+    driver.destroy = destroy;
+    await cleanUp(lab.world, { subject: lab.trial() });
+    expect(await driver.list({})).toEqual([]);
   });
 });

@@ -5,48 +5,22 @@ import { phases, readPhase, type VerifyRecord } from '../../../activities/phase-
 import { resolveSubject } from '../../../activities/subject.ts';
 import { verify } from '../../../activities/verify/verify.ts';
 import type { Subject } from '../../../activities/types.ts';
-import type { DeltaEntry, DeltaManifest } from '../../../domain/delta.ts';
+import type { DeltaManifest } from '../../../domain/delta.ts';
 import { ClassifiedError } from '../../../domain/errors.ts';
 import { SandboxGone } from '../../../sandbox/port.ts';
 import { quiet, type Behaviour } from '../fake-driver.ts';
-import { openLab, stepOf, type Lab, type LabOptions } from '../lab.ts';
-
-const entry = (path: string): DeltaEntry => ({
-  path,
-  change: 'added',
-  kind: 'file',
-  mode: 0o644,
-  uid: 0,
-  gid: 0,
-  bytes: 1,
-  target: null,
-});
-
-/** A verifier whose test.sh leaves these files. */
-const leaving = (files: Readonly<Record<string, string>>): Behaviour => ({
-  ...quiet,
-  onRun: (command, sandbox) => {
-    if (command.argv[0] !== '/tests/test.sh') return {};
-    for (const [name, content] of Object.entries(files)) sandbox.verifierFiles.set(name, content);
-    return { exitCode: 1 };
-  },
-});
-const agentWith = (...paths: string[]): Behaviour => ({ ...quiet, entries: paths.map(entry) });
-const throwing = (error: Error): Behaviour => ({
-  ...quiet,
-  onRun: ({ argv }) => (argv[0] === '/tests/test.sh' ? Promise.reject(error) : {}),
-});
-
-/** Where a command names this, the sandbox is over its disk limit and the command never ends. */
-const filling = (program: string): Behaviour => ({
-  ...quiet,
-  onRun: ({ argv }, sandbox) => {
-    if (!argv.includes(program)) return {};
-    const reason = "the sandbox's files take 20000 MiB, its limit is 10240 MiB";
-    sandbox.now = { kind: 'gone', cause: 'self', why: 'disk', reason };
-    return new Promise<never>(() => undefined);
-  },
-});
+import { openLab, type Lab, type LabOptions } from '../lab.ts';
+import {
+  agentWith,
+  entry,
+  fail,
+  filling,
+  leaving,
+  pass,
+  throwing,
+  verificationRecord,
+} from './behaviours.ts';
+import { stepOf } from '../../support/task-data.ts';
 
 let lab: Lab;
 afterEach(async () => {
@@ -63,11 +37,7 @@ async function graded(
   return recordOf(lab.trial());
 }
 
-async function recordOf(subject: Subject): Promise<VerifyRecord> {
-  const record = await readPhase(lab.world, phases.verify(await resolveSubject(lab.world, subject), 0));
-  if (record === null) throw new Error('the step was not verified');
-  return record;
-}
+const recordOf = (subject: Subject): Promise<VerifyRecord> => verificationRecord(lab, subject);
 
 /** With the oracle's delta stored, as a gate that was passed leaves it. */
 async function withOracle(behaviours: Readonly<Record<string, Behaviour>>): Promise<void> {
@@ -85,9 +55,6 @@ async function withOracle(behaviours: Readonly<Record<string, Behaviour>>): Prom
     steps: [{ name: 'main', assertions: [], solutionPaths: [], delta, verifierMs: 5 }],
   });
 }
-
-const pass = { 'reward.txt': '1\n' };
-const fail = { 'reward.txt': '0\n' };
 
 describe('a separate verifier', () => {
   it('proves the network before the delta, lays the tests after it, and ends everything before the reward is read', async () => {
@@ -260,90 +227,6 @@ describe('the delta', () => {
       ending: 'agent-disk-full',
       finalState: false,
     });
-  });
-});
-
-describe('shared mode', () => {
-  const shared = async (agent: Behaviour): Promise<VerifyRecord> => {
-    lab = await openLab({ behaviourOf: () => agent });
-    await lab.putGate({ environmentMode: 'shared', steps: [] });
-    await lab.grade(lab.trial());
-    return recordOf(lab.trial());
-  };
-
-  it('C52: makes the folders anew while all stands still, and reads the reward frozen', async () => {
-    const { verification } = await shared(leaving(fail));
-    expect(verification).toMatchObject({ result: 'failed', reward: 0 });
-    const asked = lab.driver.made.get('agent')?.asked ?? [];
-    const from = asked.indexOf('put /tests');
-    expect(asked[from - 1]).toBe('pause');
-    const test = asked.indexOf('run /tests/test.sh');
-    expect(asked.slice(test - 3)).toEqual([
-      'remove /logs/verifier',
-      'put /',
-      'resume',
-      'run /tests/test.sh',
-      'pause',
-      'get /logs/verifier',
-    ]);
-    expect(asked).not.toContain('end');
-  });
-
-  it.each([
-    ['before the tests', 1],
-    ['after them', 3],
-  ])('C52: a reward that something writes %s does not stand', async (_when, resumed) => {
-    let resumes = 0;
-    const forger: Behaviour = {
-      ...leaving(pass),
-      onResume: (sandbox) => {
-        resumes += 1;
-        if (resumes === resumed) sandbox.verifierFiles.set('reward.txt', '1\n');
-      },
-    };
-    const { verification } = await shared(forger);
-    expect(verification).toMatchObject({ result: 'failed', detail: 'malformed-reward', reward: null });
-    expect(verification.warnings.join()).toContain('something beside the tests');
-  });
-
-  it('C78: a later try kills the tests of a lost one, which would write beside its own', async () => {
-    let lives = false;
-    const agent: Behaviour = {
-      ...leaving(pass),
-      onRun: ({ id, argv }, sandbox) => {
-        if (argv[0] !== '/tests/test.sh') return {};
-        if (id === 'test-0-1') {
-          lives = true;
-          return Promise.reject(new ClassifiedError('PlatformUnavailable', 'the engine does not answer'));
-        }
-        sandbox.verifierFiles.set('reward.txt', '1\n');
-        return {};
-      },
-      onResume: (sandbox) => {
-        if (lives) sandbox.verifierFiles.set('reward.txt', '1\n');
-      },
-      onKill: (id) => {
-        if (id === 'test-0-1') lives = false;
-      },
-    };
-    await expect(shared(agent)).rejects.toThrow('the engine does not answer');
-    const again = await verify(lab.world, { subject: lab.trial(), step: 0 }, { ...lab.run, attempt: 2 });
-    expect(again).toMatchObject({ result: 'passed' });
-  });
-
-  it('what the tests of a step left running does not go on into the next one', async () => {
-    const steps = [stepOf({ name: 'a' }), stepOf({ name: 'b' })];
-    lab = await openLab({ behaviourOf: () => leaving(pass), task: { steps, multiStep: true } });
-    await lab.putGate({ environmentMode: 'shared', steps: [] });
-    await lab.grade(lab.trial());
-    expect(lab.driver.made.get('agent')?.asked.slice(-2)).toEqual([
-      'kill test-0-1',
-      'remove /tests /logs/verifier',
-    ]);
-  });
-
-  it('passes where nothing else writes one', async () => {
-    expect((await shared(leaving(pass))).verification).toMatchObject({ result: 'passed', reward: 1 });
   });
 });
 

@@ -11,6 +11,12 @@ const run = (sandbox: Sandbox, command: Partial<Command> & Pick<Command, 'id' | 
 
 export function commandsConform(get: () => Harness): void {
   describe('commands', () => {
+    it('shows its commands nothing of the platform that it is on', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        expect((await sh(sandbox, 'env')).out).not.toMatch(/^(KUBERNETES|DOCKER|CONTAINER)_/m);
+      });
+    });
+
     it('gives argv as it is, without a shell, and both streams apart', async () => {
       await withSandbox(get(), 'debian', async (sandbox) => {
         const argv = ['/usr/bin/printf', '[%s]', 'a b', '$HOME', '', '*', "'\n"];
@@ -41,6 +47,17 @@ export function commandsConform(get: () => Harness): void {
         const large = Buffer.alloc(3 * 1024 ** 2, 'x');
         const counted = await run(sandbox, { id: 'large', argv: ['wc', '-c'], stdin: large });
         expect(text(counted.stdout).trim()).toBe(String(large.length));
+      });
+    });
+
+    it('ends a command that reads its stdin to the end, with its own status (C15)', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        for (const bytes of [0, 1, 70_000, 3 * 1024 ** 2]) {
+          const argv = ['/bin/sh', '-c', 'cat > /root/f; wc -c < /root/f; exit 4'];
+          const ended = await run(sandbox, { id: `cat-${bytes}`, argv, stdin: Buffer.alloc(bytes, 'x') });
+          expect(ended).toMatchObject({ exitCode: 4, timedOut: false });
+          expect(text(ended.stdout)).toBe(`${bytes}\n`);
+        }
       });
     });
 

@@ -8,7 +8,7 @@ import { readTar, sh, withSandbox, type Harness, type Read } from './harness.ts'
 
 const limit = 64 * 1024 ** 2;
 
-async function taken(
+export async function taken(
   sandbox: Sandbox,
 ): Promise<{ delta: TakenDelta; bytes: Buffer; files: Map<string, Read> }> {
   let bytes: Buffer = Buffer.alloc(0);
@@ -78,30 +78,66 @@ export function deltasConform(get: () => Harness): void {
       });
     });
 
-    it('makes the same file system when it is laid over a fresh one', async () => {
-      const listing = `cd / && find . -xdev \\( -path ./proc -o -path ./sys -o -path ./dev -o -path ./opt/passband -o -path ./run \\) -prune -o \\( -type f -o -type l \\) -printf "%p %y %m %U %G %s %l\\n" | grep -vE "^./etc/(hosts|hostname|resolv.conf) " | sort | md5sum; md5sum /etc/apt/* /work/*`;
-      await withSandbox(get(), 'debian', async (agent) => {
+    it('finds a change that was hidden: size and times set back, a file renamed over another, a mode', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
         await sh(
-          agent,
-          `rm -r /etc/apt; mkdir /etc/apt; echo 1 > /etc/apt/only; mkdir /work; echo 2 > /work/a; ln /work/a /work/b; ln -s a /work/c
-           chmod 700 /etc/issue; chown 5:6 /etc/hostname /etc/shells; rm -r /usr/share/doc/tar; mv /etc/skel /etc/moved; cp -r /usr/share/perl5 /work/tree`,
+          sandbox,
+          `cp -p /etc/debian_version /tmp/was; tr 0-9 1-90 < /tmp/was > /etc/debian_version; touch -r /tmp/was /etc/debian_version
+           cp -p /etc/host.conf /tmp/other; tr a-z b-za < /tmp/other > /tmp/over; touch -r /tmp/other /tmp/over; mv /tmp/over /etc/host.conf
+           touch -r /etc /tmp/etc; chmod 4755 /usr/bin/id; touch -r /tmp/etc /etc`,
         );
-        await agent.endProcesses();
-        const { delta, bytes } = await taken(agent);
-        await withSandbox(get(), 'debian', async (verifier) => {
-          const deleted = delta.manifest.entries
-            .filter(({ change }) => change === 'deleted')
-            .map(({ path }) => path);
-          await verifier.removePaths(deleted);
-          const put = await verifier.putFiles(() => Readable.from([bytes]), {
-            dir: '/',
-            replace: false,
-            owner: null,
-          });
-          expect(put.refused).toEqual([]);
-          expect((await sh(verifier, listing)).out).toBe((await sh(agent, listing)).out);
-        });
+        const { delta, files } = await taken(sandbox);
+        const entries = byPath(delta);
+        for (const path of ['/etc/debian_version', '/etc/host.conf']) {
+          expect(entries.get(path)).toMatchObject({ change: 'changed', kind: 'file' });
+        }
+        expect(entries.get('/usr/bin/id')).toMatchObject({ change: 'changed', mode: 0o4755 });
+        expect(files.get('etc/debian_version')?.content.toString()).not.toMatch(/^12/);
+        expect(entries.has('/etc/issue')).toBe(false);
       });
+    });
+
+    it('holds a directory that was moved whole under its new name, and tells the old one by its top alone', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        const count = 'find /usr/share/perl5 | wc -l';
+        const before = Number((await sh(sandbox, count)).out);
+        await sh(sandbox, 'mkdir /work; mv /usr/share/perl5 /work/moved; rm -r /usr/share/doc/tar');
+        const entries = byPath((await taken(sandbox)).delta);
+        const below = (top: string) =>
+          [...entries.keys()].filter((path) => path === top || path.startsWith(`${top}/`));
+        expect(below('/work/moved')).toHaveLength(before);
+        expect(entries.get('/work/moved')).toMatchObject({ change: 'added', kind: 'directory' });
+        for (const top of ['/usr/share/perl5', '/usr/share/doc/tar']) {
+          expect(below(top)).toEqual([top]);
+          expect(entries.get(top)).toMatchObject({ change: 'deleted' });
+        }
+      });
+    });
+
+    it('names what no JSON string can hold, and carries all else', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        await sh(sandbox, `mkdir /work; echo 1 > "$(printf '/work/a\\377')"; echo 2 > /work/b`);
+        const { delta } = await taken(sandbox);
+        expect(delta.manifest.refused).toEqual([{ path: '/work/a\\xff', why: 'its name is not UTF-8' }]);
+        expect(byPath(delta).get('/work/b')).toMatchObject({ change: 'added', kind: 'file' });
+      });
+    });
+
+    it('is taken by another worker, and by none where the sandbox was made without a baseline', async () => {
+      await withSandbox(get(), 'debian', async ({ identity }) => {
+        const opened = await get().otherDriver.open(identity);
+        await sh(opened, 'echo 1 > /root/mark');
+        expect(byPath((await taken(opened)).delta).get('/root/mark')).toMatchObject({ change: 'added' });
+        await opened.close();
+      });
+      const without = { baseline: false };
+      const use = async (sandbox: Sandbox): Promise<void> => {
+        const opened = await get().otherDriver.open(sandbox.identity);
+        for (const one of [sandbox, opened])
+          await expect(taken(one)).rejects.toMatchObject({ failureClass: 'Unexpected' });
+        await opened.close();
+      };
+      await withSandbox(get(), 'busybox', use, without);
     });
 
     it('takes volumes of the image as well', async () => {

@@ -9,6 +9,20 @@ import type { CommandResult, Sandbox, SandboxDriver, SandboxSpec } from '../../.
 /** `debian`: bash and GNU tools. `busybox`: nothing but busybox, no tar by that name. `user`: USER app (1000). */
 export type ImageKind = 'debian' | 'busybox' | 'user' | 'volume';
 
+/** What one platform can do to a single sandbox and another cannot: known before any test runs. */
+export interface Platform {
+  /** It can start PID 1 of a sandbox anew (Harness.outside.restart). */
+  readonly restarts: boolean;
+  /** It limits the processes of one sandbox. Those of a pod are its node's to limit. */
+  readonly limitsPids: boolean;
+  /** What runs out of memory: one process, or the sandbox whole (kubelets with cgroup v2 and no singleProcessOOMKill). */
+  readonly memoryEnds: 'process' | 'sandbox';
+  /** A user of the task that is not root may become root by setuid: sudo works. */
+  readonly setuidGains: boolean;
+  /** How long it takes at most until a sandbox over its disk limit is ended. */
+  readonly diskNoticeMs: number;
+}
+
 export interface Harness {
   readonly driver: SandboxDriver;
   /** The same driver as another worker has it, with no connection in common. */
@@ -21,8 +35,8 @@ export interface Harness {
     kill(name: string): Promise<void>;
     /** Deletes what runs the sandbox. */
     delete(name: string): Promise<void>;
-    /** Starts PID 1 anew. */
-    restart(name: string): Promise<void>;
+    /** Starts PID 1 anew; null where the platform never does. */
+    readonly restart: ((name: string) => Promise<void>) | null;
     /** Deletes it, and makes something else of the same name. */
     replace(name: string): Promise<void>;
     /** Makes the platform silent until `back` is called. */
@@ -51,6 +65,8 @@ export async function specOf(
     env: {},
     workdir: null,
     network: 'deny',
+    baseline: true,
+    lifetimeSec: 3_600,
     ...change,
   };
 }

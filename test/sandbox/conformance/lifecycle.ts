@@ -84,18 +84,52 @@ export function lifecycleConforms(get: () => Harness): void {
 
     it('tells a missing image by its name', async () => {
       const spec = await specOf(get());
-      const image = { reference: 'localhost/passband/none:1', digest: `sha256:${'0'.repeat(64)}` };
+      const { reference } = await get().image('busybox');
+      const image = { reference, digest: `sha256:${'0'.repeat(64)}` };
       await expect(get().driver.create({ ...spec, image })).rejects.toMatchObject({
         failureClass: 'ImageMissing',
       });
     });
 
-    it('has no network but loopback, and proves it from inside (C49, C51)', async () => {
-      await withSandbox(get(), 'debian', async (sandbox) => {
-        const proof = await sandbox.proveNetwork();
+    it('has no way out, and proves it from inside against what answers elsewhere (C49, C51)', async () => {
+      await withSandbox(get(), 'debian', async (sandbox, { name, labels, lifetimeSec }) => {
+        const request = { name: `${name}-survey`, labels, targets: [], lifetimeSec };
+        const survey = await get().driver.surveyEgress(request);
+        const again = await get().otherDriver.surveyEgress(request);
+        expect(again.targets.map((target) => target.name)).toEqual(
+          survey.targets.map((target) => target.name),
+        );
+        const proof = await sandbox.proveNetwork(survey, { settleMs: 10_000 });
         expect(proof.outcome).toBe('denied');
-        expect(proof.interfaces.map(({ name }) => name)).toContain('lo');
+        expect(proof.interfaces.map((one) => one.name)).toContain('lo');
+        expect(proof.probes.length).toBeGreaterThanOrEqual(survey.targets.length);
+        expect(proof.probes.filter(({ outcome }) => outcome === 'open')).toEqual([]);
+        const after = await sandbox.proveNetwork(survey, { settleMs: 0 });
+        expect(after.outcome).toBe('denied');
       });
+      await get().driver.removeAll({ 'passband.test': `conformance-${process.pid}` });
+    });
+
+    it('removes all that carries the labels, whatever its state, and nothing else', async () => {
+      const { driver, otherDriver, outside } = get();
+      const mine = { 'passband.mark': `all-${process.pid}` };
+      await withSandbox(
+        get(),
+        'busybox',
+        async (_, spared) => {
+          const specs = [
+            await specOf(get(), 'busybox', { labels: mine }),
+            await specOf(get(), 'busybox', { labels: mine }),
+          ];
+          for (const spec of specs) await driver.create(spec);
+          await outside.kill(specs[0]?.name ?? '');
+          await otherDriver.removeAll(mine);
+          expect(await driver.list(mine)).toEqual([]);
+          expect((await driver.list(spared.labels)).map(({ name }) => name)).toEqual([spared.name]);
+          await driver.removeAll(mine);
+        },
+        { labels: { 'passband.mark': `spared-${process.pid}` } },
+      );
     });
 
     it('names what it cannot run', () => {

@@ -69,6 +69,19 @@ export function terminalConforms(get: () => Harness): void {
       });
     });
 
+    it('ends a turn at its time while a server that was started with & stays up (C22)', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        const terminal = await open(sandbox);
+        const server = 'sh -c "echo listening; exec sleep 300" & echo $! > /tmp/server\n';
+        const turn = await terminal.act(1, type(server), null);
+        expect(turn.wallMs).toBeLessThan(5_000);
+        expect(turn.observation.screen).toContain('listening');
+        const next = await terminal.act(2, type('kill -0 $(cat /tmp/server) && echo up-$((1+1))\n'), null);
+        expect(next.observation.screen).toContain('up-2');
+        expect((await sh(sandbox, 'cat /proc/$(cat /tmp/server)/comm')).out).toBe('sleep\n');
+      });
+    });
+
     it('ends the waiting when the budget is used up', async () => {
       await withSandbox(get(), 'debian', async (sandbox) => {
         const terminal = await open(sandbox);

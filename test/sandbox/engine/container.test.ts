@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { changesOf } from '../../../sandbox/engine/changes.ts';
-import { containerOf, keptFacts, labels, specDigest } from '../../../sandbox/engine/container.ts';
+import { containerOf, keptFacts, labels } from '../../../sandbox/engine/container.ts';
+import { specDigest } from '../../../sandbox/spec-digest.ts';
 import { stateOf } from '../../../sandbox/engine/container-state.ts';
 import type { SandboxSpec } from '../../../sandbox/port.ts';
 
@@ -15,6 +15,8 @@ const spec: SandboxSpec = {
   env: { A: '1', B: '2' },
   workdir: null,
   network: 'deny',
+  baseline: true,
+  lifetimeSec: 3_600,
 };
 const image = { user: 'app:extra', workdir: '/app', entrypoint: ['/start'] };
 
@@ -42,9 +44,9 @@ describe('the container of a spec', () => {
   it('has the supervisor as PID 1, whatever the image starts, and tells it the image user and directory', () => {
     const container = containerOf(spec, image, true);
     expect(container.Entrypoint).toEqual(['/opt/passband/bin/supervisor']);
-    expect(container.Cmd).toEqual(['init', '--workdir', '/app', '--user', 'app:extra']);
+    expect(container.Cmd).toEqual(['init', '--workdir', '/app', '--user', 'app:extra', '--baseline']);
     expect(container.HostConfig?.StorageOpt).toEqual({ size: '10240M' });
-    const plain = containerOf({ ...spec, workdir: '/w' }, { ...image, user: '' }, true);
+    const plain = containerOf({ ...spec, workdir: '/w', baseline: false }, { ...image, user: '' }, true);
     expect(plain.Cmd).toEqual(['init', '--workdir', '/w']);
   });
 
@@ -52,6 +54,20 @@ describe('the container of a spec', () => {
     expect(containerOf({ ...spec, network: 'as-declared' }, image, false).HostConfig).not.toHaveProperty(
       'NetworkMode',
     );
+  });
+
+  it('is another one with other services, in whatever order their parts were written', () => {
+    const services = (names: readonly string[]) => ({
+      main: { user: null, mounts: [], shmMiB: null, ports: [] },
+      sidecars: [],
+      hosts: [{ address: '127.0.0.1', names }],
+    });
+    const { main, sidecars, hosts } = services(['db']);
+    expect(specDigest({ ...spec, services: { hosts, sidecars, main } })).toBe(
+      specDigest({ ...spec, services: services(['db']) }),
+    );
+    const others = [specDigest(spec), specDigest({ ...spec, services: services(['web']) })];
+    expect(others).not.toContain(specDigest({ ...spec, services: services(['db']) }));
   });
 
   it('keeps what another worker must know, and no variable in its own environment', () => {
@@ -62,13 +78,22 @@ describe('the container of a spec', () => {
       workdir: '/app',
       network: 'deny',
       diskMiB: 10_240,
+      baseline: true,
       labels: ['sweep'],
     });
     expect(container.Labels?.[labels.spec]).toBe(specDigest(spec));
   });
 
+  it('that another version made without saying so has no baseline, and is listed all the same', () => {
+    const kept = { env: {}, workdir: '/', network: 'deny', diskMiB: 1, labels: ['sweep'] };
+    const facts = keptFacts({ [labels.facts]: JSON.stringify(kept) });
+    expect(facts).toEqual({ ...kept, baseline: false });
+  });
+
   it('is the same for the same spec, and another one for any change of it (C43)', () => {
     expect(specDigest({ ...spec, env: { B: '2', A: '1' } })).toBe(specDigest(spec));
+    // Workers whose clocks differ ask for the same sandbox.
+    expect(specDigest({ ...spec, lifetimeSec: 1 })).toBe(specDigest(spec));
     const changes: Partial<SandboxSpec>[] = [
       { memoryMiB: 1 },
       { cpus: 1 },
@@ -77,6 +102,7 @@ describe('the container of a spec', () => {
       { env: {} },
       { workdir: '/w' },
       { network: 'as-declared' },
+      { baseline: false },
       { labels: {} },
       { image: { ...spec.image, digest: 'sha256:2' } },
     ];
@@ -121,25 +147,4 @@ describe('the state of a container', () => {
       expect(ended(status, { OOMKilled: true })).toMatchObject({ cause: 'platform', why: 'exited' });
     },
   );
-});
-
-describe('the changes of a container', () => {
-  it('are told without what the engine and the toolbox put there', () => {
-    const listed = [
-      { Path: '/etc', Kind: 0 },
-      { Path: '/etc/hosts', Kind: 1 },
-      { Path: '/etc/hostsfile', Kind: 1 },
-      { Path: '/run/.containerenv', Kind: 1 },
-      { Path: '/opt/passband/run/supervisor.sock', Kind: 1 },
-      { Path: '/opt/passbands', Kind: 1 },
-      { Path: '/proc', Kind: 1 },
-      { Path: '/usr/bin/gone', Kind: 2 },
-    ];
-    expect(changesOf(listed)).toEqual([
-      { path: '/etc', change: 'changed' },
-      { path: '/etc/hostsfile', change: 'added' },
-      { path: '/opt/passbands', change: 'added' },
-      { path: '/usr/bin/gone', change: 'deleted' },
-    ]);
-  });
 });

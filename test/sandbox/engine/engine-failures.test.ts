@@ -136,6 +136,8 @@ describe('a sandbox that the engine refuses', () => {
     env: {},
     workdir: null,
     network: 'deny',
+    baseline: true,
+    lifetimeSec: 60,
   };
   const creating = async (status: number, message: string) => {
     engine = await scriptedEngine((call) => {

@@ -1,8 +1,8 @@
-import { Readable } from 'node:stream';
+import { duplexPair, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Connection, SupervisorError } from '../../../sandbox/protocol/connection.ts';
-import { ConnectionLost, encodeFrame } from '../../../sandbox/protocol/frames.ts';
+import { ConnectionLost, encodeFrame, maxDataBytes } from '../../../sandbox/protocol/frames.ts';
 import {
   EmptyResponse,
   GetResponse,
@@ -95,6 +95,24 @@ describe('a connection', () => {
     const { response, sent } = await connection.exchange(exchange);
     expect(sent?.bytes).toBe(2_000_000);
     expect(response.bytes).toBe(2_000_000);
+  });
+
+  it('sends the small pieces of a body as few full frames', async () => {
+    const [near, far] = duplexPair();
+    const lengths: number[] = [];
+    const wire = buffer(far);
+    const pieces = Array.from({ length: 700 }, () => noise.subarray(0, 1000));
+    const exchange = { request: { op: 'put' }, response: PutResponse, body: Readable.from(pieces) };
+    const sending = new Connection(near).exchange(exchange);
+    // The last frame is E: the far end hears all of them before the near one is closed.
+    setTimeout(() => near.end(), 200);
+    const heard = await wire;
+    for (let at = 0; at < heard.length; at += 5 + heard.readUInt32BE(at)) {
+      if (heard[at + 4] === 'D'.charCodeAt(0)) lengths.push(heard.readUInt32BE(at));
+    }
+    expect(lengths).toEqual([maxDataBytes, maxDataBytes, 700_000 - 2 * maxDataBytes]);
+    far.end();
+    await expect(sending).rejects.toThrow(ConnectionLost);
   });
 
   it('takes a refusal in the middle of a body as the answer', async () => {

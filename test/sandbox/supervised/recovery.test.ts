@@ -24,6 +24,8 @@ function linkOf(world: World): Link {
   return {
     startedAt: '2026-01-01T00:00:00Z',
     volumes: [],
+    isolation: 'loopback',
+    ownTargets: [],
     openStream: () => {
       const script = world.scripts[Math.min(world.opened, world.scripts.length - 1)] ?? works;
       world.opened += 1;
@@ -34,7 +36,6 @@ function linkOf(world: World): Link {
     },
     state: () => (world.state instanceof Error ? Promise.reject(world.state) : Promise.resolve(world.state)),
     diskBytes: () => Promise.resolve(7),
-    changes: () => Promise.resolve([]),
   };
 }
 
@@ -45,7 +46,12 @@ const worldOf = (...scripts: Script[]): World => ({
   opened: 0,
 });
 
-const facts = { image: { user: '', workdir: '/', entrypoint: [] }, env: {}, network: 'deny' as const };
+const facts = {
+  image: { user: '', workdir: '/', entrypoint: [] },
+  env: {},
+  network: 'deny' as const,
+  baseline: false,
+};
 const identity = { name: 'a', driver: 'engine', uid: 'u', host: 'h', imageDigest: 'd', bootId: null };
 
 /** Runs what waits between tries at once. */

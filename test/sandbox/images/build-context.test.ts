@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { parseBase } from '../../../sandbox/engine/base-images.ts';
-import { basesOf, readContext, sentContext } from '../../../sandbox/engine/build-context.ts';
-import { mirrorOf, suiteOf } from '../../../sandbox/engine/debootstrap.ts';
+import { parseBase } from '../../../sandbox/images/base-request.ts';
+import { basesOf, readContext, sentContext } from '../../../sandbox/images/build-context.ts';
+import { mirrorOf, suiteOf } from '../../../sandbox/images/debootstrap.ts';
 import { readTar, tarOf, type Entry } from '../conformance/harness.ts';
 
 const file = (name: string, content = ''): Entry => ({ header: { name }, content });

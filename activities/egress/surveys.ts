@@ -1,0 +1,88 @@
+// Egress surveys: what the network proofs of a sweep are held against, asked of the driver once in a while and shared.
+import { createHash } from 'node:crypto';
+import { ClassifiedError } from '../../domain/errors.ts';
+import { sweepLabels, workflowLabel } from '../../domain/sandbox-labels.ts';
+import type { SweepSettings } from '../../domain/sweep.ts';
+import { sweepWorkflowId } from '../../domain/workflow-ids.ts';
+import type { EgressSurvey, SandboxDriver, SurveyRequest } from '../../sandbox/port.ts';
+import { Cache } from '../cache.ts';
+import { untilAborted } from '../sandbox-pool.ts';
+import { storeEndpointOf, sweepTargets } from './targets.ts';
+
+const hourMs = 60 * 60_000;
+
+/**
+ * A survey older than this is asked for anew, and the driver looks whether what it found open is still there to be shut
+ * off from.
+ */
+const ageMs = 30_000;
+/**
+ * What is made for a survey is made anew this often, under another name, and lives long enough to be there for every
+ * proof that is held against it.
+ */
+const epochMs = 12 * hourMs;
+const lifetimeSec = (2 * epochMs) / 1_000;
+
+export interface SurveyDeps {
+  readonly driver: Pick<SandboxDriver, 'surveyEgress'>;
+  readonly store: { readonly url: string };
+  readonly storeId: () => Promise<string>;
+  readonly settingsOf: (sweep: string) => Promise<SweepSettings>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly now: () => Date;
+}
+
+export class Surveys {
+  readonly #deps: SurveyDeps;
+  readonly #surveys = new Cache<EgressSurvey>(16);
+
+  constructor(deps: SurveyDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The survey at a sweep's start.
+   * @throws ClassifiedError EgressUnprovable where a target that must answer does not
+   */
+  async begin(sweep: string, signal: AbortSignal): Promise<EgressSurvey> {
+    return this.#ask(await this.#requestFor(sweep), signal);
+  }
+
+  /**
+   * The survey that proofs are held against now. The sweep's start has shown that it can be made: one that fails later
+   * is waited for, and no reason to stop.
+   * @throws ClassifiedError PlatformUnavailable
+   */
+  async of(sweep: string, signal: AbortSignal): Promise<EgressSurvey> {
+    const request = await this.#requestFor(sweep);
+    try {
+      return await this.#ask(request, signal);
+    } catch (error) {
+      if (!(error instanceof ClassifiedError) || error.failureClass !== 'EgressUnprovable') throw error;
+      throw new ClassifiedError('PlatformUnavailable', error.message, { cause: error });
+    }
+  }
+
+  /** Several trials may wait for one survey: who is cancelled goes, and the survey goes on. */
+  #ask(request: SurveyRequest, signal: AbortSignal): Promise<EgressSurvey> {
+    const age = Math.floor(this.#deps.now().getTime() / ageMs);
+    const survey = this.#surveys.get(JSON.stringify([age, request]), () =>
+      this.#deps.driver.surveyEgress(request),
+    );
+    return untilAborted(signal, survey);
+  }
+
+  async #requestFor(sweep: string): Promise<SurveyRequest> {
+    const { store, env, now } = this.#deps;
+    const [storeId, settings] = await Promise.all([this.#deps.storeId(), this.#deps.settingsOf(sweep)]);
+    const epoch = Math.floor(now().getTime() / epochMs);
+    const identity = createHash('sha256').update(`${storeId}/${sweep}/${epoch}`).digest('hex').slice(0, 12);
+    return {
+      name: `pb-${identity}-egress`,
+      // Of the sweep's own workflow, whichever trial asks: what is left of it when that has closed is the reaper's.
+      labels: { ...sweepLabels(storeId, sweep), [workflowLabel]: sweepWorkflowId(sweep) },
+      targets: sweepTargets(settings, storeEndpointOf(store.url, env)),
+      lifetimeSec,
+    };
+  }
+}

@@ -1,0 +1,23 @@
+// The supervisor as a program: where every driver finds it, what it is given, and how it says that it cannot begin.
+
+/** How the supervisor ends where it was started with what cannot be (EX_CONFIG). */
+export const supervisorConfigStatus = 78;
+
+/** In every image that has the toolbox as its last layer. */
+export const supervisorPath = '/opt/passband/bin/supervisor';
+
+/**
+ * Capabilities that root inside an image needs to be root there: owners and modes, other users, its own processes,
+ * low ports, chroot. Not among them: raw sockets, devices, tracing, time, mounts, file capabilities.
+ */
+export const capabilities = [
+  'CHOWN',
+  'DAC_OVERRIDE',
+  'FOWNER',
+  'FSETID',
+  'KILL',
+  'NET_BIND_SERVICE',
+  'SETGID',
+  'SETUID',
+  'SYS_CHROOT',
+] as const;

@@ -1,0 +1,142 @@
+// Closed egress on a real policy: what the canary reaches and a sandbox does not, from its first moment on.
+import { CoreV1Api, NetworkingV1Api } from '@kubernetes/client-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EgressSurvey, SurveyRequest } from '../../sandbox/port.ts';
+import { sh, withSandbox } from '../sandbox/conformance/harness.ts';
+import { clusterHarness, type ClusterHarness } from '../support/cluster-harness.ts';
+
+const namespace = 'passband-survey';
+const labels = { 'passband.test': 'survey' };
+const request = (change: Partial<SurveyRequest> = {}): SurveyRequest => ({
+  name: 'pb-survey',
+  labels,
+  targets: [],
+  lifetimeSec: 600,
+  ...change,
+});
+const barrier = { settleMs: 20_000 };
+
+describe('closed egress', () => {
+  let harness: ClusterHarness;
+  let core: CoreV1Api;
+  let survey: EgressSurvey;
+  beforeAll(async () => {
+    harness = await clusterHarness(namespace);
+    core = harness.cluster.client.makeApiClient(CoreV1Api);
+    await harness.image('debian');
+    const store = new URL(harness.cluster.s3.endpoint);
+    const target = { name: 'store', kind: 'tcp', host: store.hostname, port: Number(store.port) } as const;
+    survey = await harness.driver.surveyEgress(request({ targets: [target] }));
+  });
+  afterAll(async () => {
+    await harness.close();
+  });
+
+  it('is surveyed from a pod that is let out: all that a trial must not reach answers there (C50)', () => {
+    expect(survey.targets.filter(({ provable }) => !provable)).toEqual([]);
+    expect(survey.targets.map(({ name }) => name)).toEqual([
+      'API server',
+      'Service',
+      'kubelet',
+      'another pod',
+      'DNS',
+      'metadata address',
+      'outside address',
+      'store',
+    ]);
+  });
+
+  it('is denied to a sandbox, target by target and its own kubelet too, at once (C49)', async () => {
+    await withSandbox(harness, 'debian', async (sandbox) => {
+      await sandbox.proveNetwork(survey, barrier);
+      const begun = performance.now();
+      const proof = await sandbox.proveNetwork(survey, { settleMs: 0 });
+      // A kernel sends few refusals a second: the rest of them are seen by their silence.
+      expect(performance.now() - begun).toBeLessThan(1_500);
+      expect(proof.outcome).toBe('denied');
+      expect(proof.probes).toHaveLength(survey.targets.length + 1);
+      expect(proof.probes.map(({ outcome }) => outcome)).toEqual(proof.probes.map(() => 'denied'));
+    });
+  });
+
+  it('stays denied after the barrier, however often it is tried (C47)', async () => {
+    await withSandbox(harness, 'debian', async (sandbox) => {
+      const proof = await sandbox.proveNetwork(survey, barrier);
+      expect(proof.outcome).toBe('denied');
+      const { host, port } = survey.targets.find(({ name }) => name === 'another pod') ?? {
+        host: '',
+        port: 0,
+      };
+      // One every 10 ms, each on its own: what is dropped and not refused would hold up the next.
+      const one = `(timeout 0.5 bash -c "echo > /dev/tcp/${host}/${port}" 2>/dev/null && echo open) &`;
+      const { out } = await sh(sandbox, `for i in $(seq 200); do ${one} sleep 0.01; done; wait; echo tried`);
+      expect(out).toBe('tried\n');
+    });
+  });
+
+  it('resolves no name, and is told no address of the cluster by its resolver', async () => {
+    await withSandbox(harness, 'debian', async (sandbox) => {
+      const found = await sh(
+        sandbox,
+        'cat /etc/resolv.conf; getent hosts kubernetes.default.svc || echo none',
+      );
+      expect(found.out).toBe('nameserver 127.0.0.1\nnone\n');
+    });
+  });
+
+  it('is open where the policy is not there, and says what answered', async () => {
+    const networking = harness.cluster.client.makeApiClient(NetworkingV1Api);
+    const name = 'passband-deny-all';
+    const { spec } = await networking.readNamespacedNetworkPolicy({ name, namespace });
+    await networking.deleteNamespacedNetworkPolicy({ name, namespace });
+    try {
+      await withSandbox(harness, 'debian', async (sandbox) => {
+        await expect
+          .poll(async () => (await sandbox.proveNetwork(survey, { settleMs: 0 })).outcome, {
+            timeout: 20_000,
+          })
+          .toBe('open');
+        const { probes } = await sandbox.proveNetwork(survey, { settleMs: 0 });
+        const open = probes.filter(({ outcome }) => outcome === 'open').map(({ target }) => target);
+        expect(open).toEqual(expect.arrayContaining(['API server', 'outside address']));
+      });
+    } finally {
+      const body = { metadata: { name }, ...(spec === undefined ? {} : { spec }) };
+      await networking.createNamespacedNetworkPolicy({ namespace, body });
+    }
+  });
+
+  it('is unprovable, and no sweep goes on, where a target that must answer does not', async () => {
+    const nobody = { name: 'nobody', kind: 'tcp', host: harness.cluster.host, port: 9 } as const;
+    const proof = { ...harness.config.proof, targets: [nobody], required: ['API server', 'nobody'] };
+    const driver = harness.withConfig({ proof });
+    await expect(driver.surveyEgress(request())).rejects.toMatchObject({
+      failureClass: 'EgressUnprovable',
+      message: expect.stringMatching(/does not reach nobody \(.+\)/) as string,
+    });
+  });
+
+  it('is surveyed once by a worker, and again where the peer is gone', async () => {
+    const pods = async () =>
+      (await core.listNamespacedPod({ namespace })).items
+        .filter(({ metadata }) => metadata?.labels?.['passband.role'] === 'canary')
+        .map(({ metadata }) => metadata?.uid)
+        .toSorted();
+    const driver = harness.withConfig({});
+    const first = await driver.surveyEgress(request());
+    const there = await pods();
+    expect(await driver.surveyEgress(request())).toBe(first);
+    expect(await pods()).toEqual(there);
+    await harness.outside.delete('pb-survey-peer');
+    const other = harness.withConfig({});
+    const again = await other.surveyEgress(request());
+    expect(again.targets.every(({ provable }) => provable)).toBe(true);
+    expect(await pods()).toHaveLength(2);
+    expect(await pods()).not.toEqual(there);
+  });
+
+  it('leaves nothing of its survey behind', async () => {
+    await harness.otherDriver.removeAll(labels);
+    expect((await core.listNamespacedPod({ namespace })).items).toEqual([]);
+  });
+});

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { NetworkProofSchema } from '../../../domain/network.ts';
+import type { EgressSurvey, ProofTarget } from '../../../sandbox/port.ts';
+import type { Link } from '../../../sandbox/supervised/link.ts';
+import { scriptedSandbox } from '../../support/scripted-supervisor.ts';
+
+const target = (name: string, host = '10.0.0.1'): ProofTarget => ({ name, kind: 'tcp', host, port: 443 });
+
+const surveyOf = (provable: Readonly<Record<string, boolean>>): EgressSurvey => ({
+  targets: Object.entries(provable).map(([name, is]) => ({ ...target(name), provable: is, detail: '' })),
+  at: '2026-01-01T00:00:00Z',
+});
+
+const eth0 = { name: 'eth0', addresses: ['10.244.1.7/24'] };
+const lo = { name: 'lo', addresses: ['127.0.0.1/8'] };
+
+/** What the supervisor saw: each target, and how it ended. */
+const seen = (probes: Readonly<Record<string, string>>, interfaces: readonly object[] = [lo, eth0]) => ({
+  interfaces,
+  routes: ['0.0.0.0/0 via 10.244.1.1 dev eth0'],
+  probes: Object.entries(probes).map(([name, outcome]) => ({
+    ...{ target: name, outcome, detail: `was ${outcome}`, address: null, ms: 1 },
+  })),
+});
+
+const policy: Partial<Link> = { isolation: 'policy' };
+const once = { settleMs: 0 };
+
+describe('the network proof under a policy', () => {
+  it('is denied where no target answers that answers elsewhere (C49, C50)', async () => {
+    const { attached, asked } = scriptedSandbox({ proof: [seen({ api: 'denied', dns: 'denied' })] }, policy);
+    const proof = await (await attached).proveNetwork(surveyOf({ api: true, dns: true }), once);
+    expect(proof).toMatchObject({ outcome: 'denied', interfaces: [lo, eth0] });
+    expect(proof.probes.map(({ target, outcome }) => [target, outcome])).toEqual([
+      ['api', 'denied'],
+      ['dns', 'denied'],
+    ]);
+    expect(proof).not.toHaveProperty('settledMs');
+    expect(asked.filter(({ op }) => op === 'proof')).toEqual([
+      {
+        op: 'proof',
+        timeoutMs: 1_000,
+        targets: [target('api'), target('dns')],
+      },
+    ]);
+    expect(NetworkProofSchema.parse(proof)).toEqual(proof);
+  });
+
+  it('is open where one answers, one that the survey never saw answer too', async () => {
+    const { attached } = scriptedSandbox({ proof: [seen({ api: 'denied', model: 'open' })] }, policy);
+    const proof = await (await attached).proveNetwork(surveyOf({ api: true, model: false }), once);
+    expect(proof).toMatchObject({ outcome: 'open', probes: [{ outcome: 'denied' }, { outcome: 'open' }] });
+  });
+
+  it('never calls denied what could not have answered', async () => {
+    const probes = { proof: [seen({ api: 'denied', outside: 'denied' })] };
+    const some = scriptedSandbox(probes, policy);
+    const proof = await (await some.attached).proveNetwork(surveyOf({ api: true, outside: false }), once);
+    expect(proof).toMatchObject({ outcome: 'denied', probes: [{}, { outcome: 'unprovable' }] });
+    const none = scriptedSandbox(probes, policy);
+    const nothing = await (await none.attached).proveNetwork(surveyOf({ api: false, outside: false }), once);
+    expect(nothing.outcome).toBe('unprovable');
+  });
+
+  it('proves nothing with no target, or where no interface is shown', async () => {
+    const without = scriptedSandbox({ proof: [seen({})] }, policy);
+    expect((await (await without.attached).proveNetwork(surveyOf({}), once)).outcome).toBe('unprovable');
+    const blind = scriptedSandbox({ proof: [seen({ api: 'denied' }, [])] }, policy);
+    expect((await (await blind.attached).proveNetwork(surveyOf({ api: true }), once)).outcome).toBe(
+      'unprovable',
+    );
+  });
+
+  it('asks again while something answers, and tells how long it did (C47)', async () => {
+    const open = seen({ api: 'open' });
+    const { attached, asked } = scriptedSandbox(
+      { proof: [open, open, open, seen({ api: 'denied' })] },
+      policy,
+    );
+    const proof = await (await attached).proveNetwork(surveyOf({ api: true }), { settleMs: 10_000 });
+    expect(proof.outcome).toBe('denied');
+    expect(proof.settledMs).toBeGreaterThanOrEqual(140);
+    expect(asked.filter(({ op }) => op === 'proof')).toHaveLength(4);
+    expect(NetworkProofSchema.parse(proof)).toEqual(proof);
+  });
+
+  it('asks silence once more, and waits in full only then: a policy may have come between question and answer', async () => {
+    const silent = {
+      ...seen({}),
+      probes: [
+        {
+          ...{ target: 'api', outcome: 'denied', detail: 'no answer within 200 ms', address: null, ms: 200 },
+        },
+      ],
+    };
+    const { attached, asked } = scriptedSandbox({ proof: [silent, seen({ api: 'denied' })] }, policy);
+    const proof = await (await attached).proveNetwork(surveyOf({ api: true }), { settleMs: 10_000 });
+    expect(proof).toMatchObject({ outcome: 'denied', probes: [{ detail: 'was denied' }] });
+    const limits = asked.filter(({ op }) => op === 'proof').map((request) => request['timeoutMs']);
+    expect(limits).toEqual([200, 1_000]);
+  });
+
+  it('is open where something answers until the time to settle is over', async () => {
+    const { attached, asked } = scriptedSandbox({ proof: [seen({ api: 'open' })] }, policy);
+    const proof = await (await attached).proveNetwork(surveyOf({ api: true }), { settleMs: 200 });
+    expect(proof.outcome).toBe('open');
+    expect(proof).not.toHaveProperty('settledMs');
+    expect(asked.filter(({ op }) => op === 'proof').length).toBeGreaterThan(2);
+  });
+
+  it('ends at once when it is told to', async () => {
+    const { attached } = scriptedSandbox({ proof: [seen({ api: 'open' })] }, policy);
+    const proving = (await attached).proveNetwork(surveyOf({ api: true }), {
+      settleMs: 60_000,
+      signal: AbortSignal.timeout(100),
+    });
+    await expect(proving).rejects.toThrow(/aborted|timeout/i);
+  });
+
+  it('tries the places of its own node too, provable where the survey is of that name', async () => {
+    const link: Partial<Link> = {
+      ...policy,
+      ownTargets: [target('kubelet', '10.0.0.9'), target('other', '10.0.0.8')],
+    };
+    const probes = { kubelet: 'denied' } as const;
+    const both = {
+      ...seen(probes),
+      probes: [...seen(probes).probes, ...seen({ ...probes, other: 'denied' }).probes],
+    };
+    const { attached } = scriptedSandbox({ proof: [both] }, link);
+    const proof = await (await attached).proveNetwork(surveyOf({ kubelet: true }), once);
+    expect(proof.probes.map(({ target, outcome }) => [target, outcome])).toEqual([
+      ['kubelet', 'denied'],
+      ['kubelet', 'denied'],
+      ['other', 'unprovable'],
+    ]);
+  });
+});
+
+describe('the network proof of what has loopback alone', () => {
+  it('asks for no target, and is denied by what there is', async () => {
+    const { attached, asked } = scriptedSandbox({ proof: [{ ...seen({}, [lo]), routes: [] }] });
+    const proof = await (await attached).proveNetwork(surveyOf({ api: true }), { settleMs: 10_000 });
+    expect(proof).toMatchObject({ outcome: 'denied', probes: [] });
+    expect(asked.at(-1)).toMatchObject({ op: 'proof', targets: [] });
+  });
+
+  it('is open at once where there is another interface', async () => {
+    const { attached, asked } = scriptedSandbox({ proof: [seen({})] });
+    const proof = await (await attached).proveNetwork(surveyOf({}), { settleMs: 10_000 });
+    expect(proof.outcome).toBe('open');
+    expect(asked.filter(({ op }) => op === 'proof')).toHaveLength(1);
+  });
+
+  it('is as declared where that was asked for, with a policy or without', async () => {
+    for (const isolation of ['loopback', 'policy'] as const) {
+      const { attached } = scriptedSandbox({ proof: [seen({})] }, { isolation }, { network: 'as-declared' });
+      const proof = await (await attached).proveNetwork(surveyOf({ api: true }), once);
+      expect(proof).toMatchObject({ outcome: 'as-declared', probes: [] });
+    }
+  });
+});

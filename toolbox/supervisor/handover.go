@@ -1,0 +1,86 @@
+// How the streams of `connect` come to PID 1: as descriptors over the socket, so that no byte of them is copied twice.
+package main
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+)
+
+const (
+	// fcntl's F_SETPIPE_SZ: the syscall package has no name for it.
+	setPipeSize = 1031
+	// Whole data frames at a time, and fewer turns between us and the runtime, that copies by 32 KiB.
+	streamBytes = 256 << 10
+)
+
+// handOver sends the two descriptors of `connect`.
+func handOver(connection *net.UnixConn, input, output *os.File) error {
+	rights := syscall.UnixRights(int(input.Fd()), int(output.Fd()))
+	_, _, err := connection.WriteMsgUnix([]byte{0}, rights, nil)
+	return err
+}
+
+// handedStreams are what a driver speaks to through one `connect`.
+type handedStreams struct {
+	input, output *os.File
+}
+
+func (s *handedStreams) Read(into []byte) (int, error)  { return s.input.Read(into) }
+func (s *handedStreams) Write(data []byte) (int, error) { return s.output.Write(data) }
+
+func (s *handedStreams) Close() {
+	s.input.Close()
+	s.output.Close()
+}
+
+// takeStreams receives what handOver sent. The streams break when `connect` ends: its exec is over then.
+func takeStreams(connection *net.UnixConn) (*handedStreams, error) {
+	space := make([]byte, syscall.CmsgSpace(2*4))
+	_, length, _, _, err := connection.ReadMsgUnix(make([]byte, 1), space)
+	if err != nil {
+		return nil, err
+	}
+	descriptors, err := rightsIn(space[:length])
+	if err == nil && len(descriptors) != 2 {
+		err = errors.New("the peer handed over something else than two streams")
+	}
+	if err != nil {
+		for _, descriptor := range descriptors {
+			syscall.Close(descriptor)
+		}
+		return nil, err
+	}
+	streams := &handedStreams{fileOf(descriptors[0], "input"), fileOf(descriptors[1], "output")}
+	go func() {
+		io.Copy(io.Discard, connection)
+		streams.Close()
+	}()
+	return streams, nil
+}
+
+func rightsIn(control []byte) ([]int, error) {
+	messages, err := syscall.ParseSocketControlMessage(control)
+	if err != nil {
+		return nil, err
+	}
+	var descriptors []int
+	for i := range messages {
+		some, err := syscall.ParseUnixRights(&messages[i])
+		if err != nil {
+			return descriptors, err
+		}
+		descriptors = append(descriptors, some...)
+	}
+	return descriptors, nil
+}
+
+// fileOf lets the runtime poll the descriptor, so that a close ends who waits on it; no thread is taken up by waiting.
+func fileOf(descriptor int, name string) *os.File {
+	// Where it is no pipe it has no size to set.
+	syscall.Syscall(syscall.SYS_FCNTL, uintptr(descriptor), setPipeSize, streamBytes)
+	syscall.SetNonblock(descriptor, true)
+	return os.NewFile(uintptr(descriptor), name)
+}
