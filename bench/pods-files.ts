@@ -93,7 +93,8 @@ async function raw(
 }
 
 async function drain(tar: Readable): Promise<void> {
-  for await (const chunk of tar) void chunk;
+  tar.resume();
+  await once(tar, 'end');
 }
 
 function* chunksOf(tar: Buffer): Generator<Buffer> {

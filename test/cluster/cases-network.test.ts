@@ -36,7 +36,10 @@ describe('places that are not to be reached', () => {
     const [node] = (await core.listNode()).items;
     const address = node?.status?.addresses?.find(({ type }) => type === 'InternalIP')?.address ?? '';
     const tcp = (name: string, host: string, port: number) => ({ name, kind: 'tcp' as const, host, port });
-    survey = await harness.driver.surveyEgress({
+    // Nodes hear of a new port late.
+    const required = [...harness.config.proof.required, 'node port'];
+    const driver = harness.withConfig({ proof: { ...harness.config.proof, required } });
+    survey = await driver.surveyEgress({
       name: 'pb-cases',
       labels,
       lifetimeSec: 600,
@@ -73,6 +76,7 @@ describe('places that are not to be reached', () => {
   it('have no way over IPv6: a sandbox has no address of it that leads out of its own link (C50)', async () => {
     await withSandbox(harness, 'debian', async (sandbox) => {
       const { interfaces, routes } = await sandbox.proveNetwork(survey, { settleMs: 20_000 });
+      // What is on the link itself, the node's end of it, no policy for IPv4 shuts off, and no target here tells.
       const addresses = interfaces.filter(({ name }) => name !== 'lo').flatMap((one) => one.addresses);
       expect(addresses.filter((address) => address.includes(':') && !/^fe80:/i.test(address))).toEqual([]);
       // Where a kernel knows IPv6 it has a default of its own, which refuses.
@@ -134,7 +138,8 @@ const offline = (targets: readonly string[]) => ({
   'environment/tries.pl': tries(targets),
   'tests/test.sh': [
     '#!/bin/bash',
-    'sleep 1; cd /tries',
+    // A verifier starts nothing of its image: there the tests themselves try.
+    'perl /tries.pl $(date +%s%3N) & sleep 2; cd /tries',
     'grep -qx hello /work/hello.txt && reward=1 || reward=0',
     'sums=$(cat * | awk \'{ n += $1; o += $2 } END { printf "\\"tries\\": %d, \\"opens\\": %d", n, o }\')',
     'first=$(ls | sort -n | head -n 1); last=$(ls | sort -n | tail -n 1)',
@@ -148,12 +153,7 @@ describe('a sweep over tasks that say nothing of a network', () => {
   beforeAll(async () => {
     scene = await openClusterScene('cases-offline');
     const { hostname, port } = new URL(scene.cluster.client.getCurrentCluster()?.server ?? '');
-    const targets = [
-      `${hostname}:${port}`,
-      '203.0.113.10:443',
-      '169.254.169.254:80',
-      scene.cluster.registry,
-    ];
+    const targets = [`${hostname}:${port}`, '203.0.113.10:443', '169.254.169.254:80', scene.cluster.registry];
     const tasks = await writeTasks(path.join(scene.dir, 'tasks'), { offline: offline(targets) });
     command = (name) => [
       ...['sweep', 'start', '--tasks', tasks, '--model', model, '--attempts', '1', '--name', name, '--json'],
@@ -164,14 +164,14 @@ describe('a sweep over tasks that say nothing of a network', () => {
     await scene.close();
   });
 
-  it('runs both pods offline, and what the image starts gets out never once (C47, C51)', async () => {
+  it('runs both pods offline, and what tries all the time gets out never once (C47, C51)', async () => {
     expectCode(await scene.run(command('offline')), 0);
     const [verdict] = await verdictsOf(scene.store, 'offline');
     expect(verdict).toMatchObject({ result: 'passed', generation: 1, networkMode: 'deny' });
     const { rewards = {}, sandboxes = [] } = verdict ?? {};
     expect(rewards).toMatchObject({ starts: 2, opens: 0 });
     // About a hundred a second, on both sides.
-    expect(rewards['tries']).toBeGreaterThan(150);
+    expect(rewards['tries']).toBeGreaterThan(100);
     expect(sandboxes.map(({ phase, network }) => [phase, network.outcome])).toEqual([
       ['agent', 'denied'],
       ['verifier', 'denied'],

@@ -24,12 +24,46 @@ import { writeTasks } from '../support/small-tasks.ts';
 const namespaceName = 'passband-compose-sweep';
 const models = ['known-rate-0.5', 'known-rate-1'];
 const attempts = 2;
-const planned = models.length * attempts;
+const planned = 2 * models.length * attempts;
 const gradeTimeoutMs = 900_000;
 
 const compose = (...lines: string[]): string =>
   ['services:', ...lines.map((line) => `  ${line}`), ''].join('\n');
 const main = 'main: {build: .}';
+
+/** Solved by what a sidecar keeps of it: no delta of the agent's own machine holds that. */
+const stateful = {
+  'environment/docker-compose.yaml': compose(
+    'main: {build: ., depends_on: {board: {condition: service_healthy}}}',
+    'board: {build: ./board, restart: always}',
+  ),
+  'environment/board/Dockerfile': [
+    'FROM busybox:1',
+    'RUN mkdir -p /www/cgi-bin && echo nothing > /www/kept',
+    'COPY --chmod=755 put /www/cgi-bin/put',
+    'HEALTHCHECK --interval=2s CMD ["/bin/wget", "-qO-", "http://127.0.0.1/kept"]',
+    'CMD ["/bin/httpd", "-f", "-h", "/www"]',
+    '',
+  ].join('\n'),
+  'environment/board/put':
+    '#!/bin/sh\ncat > /www/kept\nprintf "Content-Type: text/plain\\r\\n\\r\\nkept\\n"\n',
+  'instruction.md': 'POST the word hello to http://board/cgi-bin/put.\n',
+  'solution/solve.sh': [
+    '#!/bin/bash',
+    'exec 3<>/dev/tcp/board/80',
+    "printf 'POST /cgi-bin/put HTTP/1.0\\r\\nContent-Length: 5\\r\\n\\r\\nhello' >&3",
+    'cat <&3',
+    '',
+  ].join('\n'),
+  'tests/test.sh': [
+    '#!/bin/bash',
+    'echo 0 > /logs/verifier/reward.txt',
+    'exec 3<>/dev/tcp/board/80',
+    "printf 'GET /kept HTTP/1.0\\r\\n\\r\\n' >&3",
+    'grep -qx hello <&3 && echo 1 > /logs/verifier/reward.txt',
+    '',
+  ].join('\n'),
+};
 
 /** What a sweep finds out of services only where it makes their images, or starts them. */
 const broken = {
@@ -56,7 +90,7 @@ beforeAll(async () => {
   cluster = await startTestCluster();
   namespace = await cluster.namespace(namespaceName);
   at = await openClusterScene(cluster);
-  tasks = await writeTasks(path.join(at.scene.dir, 'tasks'), broken);
+  tasks = await writeTasks(path.join(at.scene.dir, 'tasks'), { ...broken, stateful });
   await cp(path.join(root, 'examples/compose-tasks'), tasks, { recursive: true });
   const known = { tasks: await readKnownTasks(tasks), models, seed: 7 };
   server = await startKnownRateServer({ ...known, host: cluster.host });
@@ -100,9 +134,18 @@ describe('a sweep of tasks of several containers', () => {
     expectCode(ended, 0);
     expect(SummarySchema.parse(JSON.parse(ended.stdout))).toMatchObject({ planned, counted: planned });
     await expectCalibrated(at, 'compose', planned);
-    // The services are asked in the verifier too: it is a fresh pod, with services of its own.
-    expect(new Set(verdicts.map(({ environmentMode }) => environmentMode))).toEqual(new Set(['separate']));
-    expect(verdicts.filter((verdict) => verdict.result === 'passed').length).toBeGreaterThan(0);
+    const passed = verdicts.filter(({ result }) => result === 'passed').map(({ trial }) => trial.task);
+    expect(new Set(passed)).toEqual(new Set(['passband/word-desk', 'stateful']));
+  });
+
+  test('has a fresh pod verify, with services of its own, but where what a service keeps is the solution', () => {
+    const modes = new Map(verdicts.map(({ trial, environmentMode }) => [trial.task, environmentMode]));
+    expect(modes).toEqual(
+      new Map([
+        ['passband/word-desk', 'separate'],
+        ['stateful', 'shared'],
+      ]),
+    );
   });
 
   test('names the task whose images listen on one port, and the one whose service is not healthy', () => {
@@ -120,9 +163,9 @@ describe('a sweep of tasks of several containers', () => {
   test('C51: proves every sandbox closed, that of the agent and that of the verifier', () => {
     for (const verdict of verdicts) {
       const proofs = proofsOf(verdict);
-      expect([...proofs.keys()], nameOf(verdict)).toEqual(
-        expect.arrayContaining(['agent main', 'agent main at its end', 'verifier main']),
-      );
+      const places = ['agent main', 'agent main at its end'];
+      if (verdict.environmentMode === 'separate') places.push('verifier main');
+      expect([...proofs.keys()], nameOf(verdict)).toEqual(expect.arrayContaining(places));
       for (const [place, { outcome, probes }] of proofs) {
         expect(outcome, `${nameOf(verdict)}, ${place}`).toBe('denied');
         expect(probes.length).toBeGreaterThan(5);

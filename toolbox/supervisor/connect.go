@@ -29,7 +29,8 @@ func runConnect() int {
 	// PID 1's ends are the only ones from now on: where it closes them, the driver sees it.
 	os.Stdin.Close()
 	os.Stdout.Close()
-	io.Copy(io.Discard, connection)
+	// What PID 1 sends is to be sent back: a sign of life.
+	io.Copy(connection, connection)
 	return 0
 }
 

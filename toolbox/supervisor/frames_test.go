@@ -74,6 +74,14 @@ func TestFramesOfUnknownTypesAndSizesAreRefused(t *testing.T) {
 	}
 }
 
+// listening is a client that stays to the end.
+type listening struct {
+	io.Reader
+	io.Writer
+}
+
+func (listening) confirm() error { return nil }
+
 func TestOneConnectionAnswersInOrderAndGoesOnAfterAFailure(t *testing.T) {
 	wire := bytes.Join([][]byte{
 		frame(frameRequest, `{"op":"nope"}`),
@@ -82,10 +90,7 @@ func TestOneConnectionAnswersInOrderAndGoesOnAfterAFailure(t *testing.T) {
 		frame(frameRequest, `{"op":"hello"}`),
 	}, nil)
 	var out bytes.Buffer
-	err := newSupervisor(origin{bootID: "b"}).converse(struct {
-		io.Reader
-		io.Writer
-	}{bytes.NewReader(wire), &out})
+	err := newSupervisor(origin{bootID: "b"}).converse(listening{bytes.NewReader(wire), &out})
 	if err != io.EOF {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package main
 
 import (
 	"errors"
-	"io"
 	"net"
 	"os"
 	"syscall"
@@ -26,6 +25,9 @@ func handOver(connection *net.UnixConn, input, output *os.File) error {
 // handedStreams are what a driver speaks to through one `connect`.
 type handedStreams struct {
 	input, output *os.File
+	connection    *net.UnixConn
+	// signs has an element for each sign of life, and is closed once `connect` has ended.
+	signs chan struct{}
 }
 
 func (s *handedStreams) Read(into []byte) (int, error)  { return s.input.Read(into) }
@@ -34,6 +36,19 @@ func (s *handedStreams) Write(data []byte) (int, error) { return s.output.Write(
 func (s *handedStreams) Close() {
 	s.input.Close()
 	s.output.Close()
+}
+
+var errPeerEnded = errors.New("the process that brought it has ended")
+
+// confirm asks `connect` for a sign of life: an error where it has ended, or is about to.
+func (s *handedStreams) confirm() error {
+	if _, err := s.connection.Write([]byte{0}); err != nil {
+		return err
+	}
+	if _, alive := <-s.signs; !alive {
+		return errPeerEnded
+	}
+	return nil
 }
 
 // takeStreams receives what handOver sent. The streams break when `connect` ends: its exec is over then.
@@ -53,12 +68,23 @@ func takeStreams(connection *net.UnixConn) (*handedStreams, error) {
 		}
 		return nil, err
 	}
-	streams := &handedStreams{fileOf(descriptors[0], "input"), fileOf(descriptors[1], "output")}
-	go func() {
-		io.Copy(io.Discard, connection)
-		streams.Close()
-	}()
+	streams := &handedStreams{
+		fileOf(descriptors[0], "input"), fileOf(descriptors[1], "output"), connection, make(chan struct{}, 1),
+	}
+	go streams.watch()
 	return streams, nil
+}
+
+func (s *handedStreams) watch() {
+	sign := make([]byte, 1)
+	for {
+		if _, err := s.connection.Read(sign); err != nil {
+			break
+		}
+		s.signs <- struct{}{}
+	}
+	close(s.signs)
+	s.Close()
 }
 
 func rightsIn(control []byte) ([]int, error) {

@@ -85,7 +85,16 @@ func TestStreamsBreakWhenTheProcessThatHandedThemOverEnds(t *testing.T) {
 		_, err := streams.Read(make([]byte, 1))
 		read <- err
 	}()
+	go io.Copy(near, near)
+	for i := 0; i < 3; i++ {
+		if err := streams.confirm(); err != nil {
+			t.Fatalf("it lives: %v", err)
+		}
+	}
 	near.Close()
+	if err := streams.confirm(); err == nil {
+		t.Error("it has ended")
+	}
 	select {
 	case err := <-read:
 		if !errors.Is(err, os.ErrClosed) {

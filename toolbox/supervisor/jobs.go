@@ -94,15 +94,28 @@ func (s *supervisor) run(e *exchange) (map[string]any, error) {
 	defer timer.Stop()
 	select {
 	case <-one.done:
-		return one.outcome(), nil
+		return tell(e, one)
 	case <-timer.C:
 	}
 	select {
 	case <-one.done:
-		return one.outcome(), nil
+		return tell(e, one)
 	default:
 		return map[string]any{"state": "running"}, nil
 	}
+}
+
+// tell gives a job's outcome. Where something inside ended it by a signal, and with it the connection that waits for it,
+// the driver has to see both: without asking it would now and then be told of the job alone.
+func tell(e *exchange, one *job) (map[string]any, error) {
+	result := one.outcome()
+	if result["signal"] == nil {
+		return result, nil
+	}
+	if err := e.client.confirm(); err != nil {
+		return nil, &lostClient{err}
+	}
+	return result, nil
 }
 
 func readStdin(input *inputStream) ([]byte, error) {

@@ -65,12 +65,20 @@ func serve(listener *net.UnixListener, s *supervisor) {
 	}
 }
 
+// client is who speaks the protocol to us.
+type client interface {
+	io.ReadWriter
+	// confirm fails where nobody is there any more to be answered.
+	confirm() error
+}
+
 // exchange is one request with the streams that belong to it.
 type exchange struct {
 	payload []byte
 	// input is nil where the request carries no stream.
 	input  *inputStream
 	frames *frameWriter
+	client client
 }
 
 // parse reads the request into `into`, and refuses what that does not know.
@@ -90,10 +98,10 @@ type requestHead struct {
 }
 
 // converse serves one connection until it ends; an error means that its stream is of no more use.
-func (s *supervisor) converse(connection io.ReadWriter) error {
+func (s *supervisor) converse(streams client) error {
 	// Small: what is larger than it is read past it, to where it belongs.
-	reader := bufio.NewReaderSize(connection, 16<<10)
-	writer := &frameWriter{to: connection}
+	reader := bufio.NewReaderSize(streams, 16<<10)
+	writer := &frameWriter{to: streams}
 	for {
 		kind, length, err := readHeader(reader)
 		if err != nil {
@@ -106,7 +114,7 @@ func (s *supervisor) converse(connection io.ReadWriter) error {
 		if _, err := io.ReadFull(reader, payload); err != nil {
 			return err
 		}
-		if err := s.answer(&exchange{payload: payload, frames: writer}, reader); err != nil {
+		if err := s.answer(&exchange{payload: payload, frames: writer, client: streams}, reader); err != nil {
 			return err
 		}
 	}
