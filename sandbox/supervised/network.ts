@@ -19,7 +19,22 @@ const settlingTimeoutMs = 200;
 const askAgainMs = 50;
 
 type Proof = z.infer<typeof ProofResponse>;
-type Target = ProofTarget & { readonly provable: boolean };
+interface Asked {
+  readonly name: string;
+  readonly kind: ProofTarget['kind'] | 'tcp-neighbours';
+  readonly host: string;
+  readonly port: number;
+}
+type Target = Asked & { readonly provable: boolean };
+
+/**
+ * What lies on the sandbox's own link, over IPv6: a policy for IPv4 alone lets it through. What listens there differs from
+ * node to node, so that nobody can show beforehand that it would answer: it is told where it does, and else not at all.
+ */
+const neighbours: readonly Target[] = [
+  ['kubelet over IPv6 link-local', 10_250] as const,
+  ['SSH over IPv6 link-local', 22] as const,
+].map(([name, port]) => ({ name, kind: 'tcp-neighbours', host: '', port, provable: false }));
 
 /**
  * Where nothing but loopback should be there: `denied` where nothing else can carry anything, `open` where something
@@ -44,7 +59,7 @@ export async function proveNetwork(
   let answeredMs: number | null = null;
   let patienceMs = settleMs > 0 ? settlingTimeoutMs : timeoutMs;
   for (;;) {
-    const seen = await ask(sandbox, targets, patienceMs, signal);
+    const seen = await ask(sandbox, [...targets, ...neighbours], patienceMs, signal);
     const probes = judged(seen, targets);
     const open = probes.some(({ outcome }) => outcome === 'open');
     const nowMs = performance.now() - begunMs;
@@ -91,9 +106,10 @@ async function ask(
 const isSilent = ({ outcome, detail }: NetworkProof['probes'][number]): boolean =>
   outcome !== 'open' && detail.startsWith('no answer');
 
-/** What could not have answered is not denied by its silence. */
+/** What could not have answered is not denied by its silence; a neighbour is told where it answered. */
 function judged(seen: Proof, targets: readonly Target[]): NetworkProof['probes'] {
-  return (seen.probes ?? []).map(({ target, outcome, detail, ms }, at) => ({
+  const told = (seen.probes ?? []).filter(({ outcome }, at) => at < targets.length || outcome === 'open');
+  return told.map(({ target, outcome, detail, ms }, at) => ({
     target,
     outcome: outcome === 'denied' && targets[at]?.provable !== true ? 'unprovable' : outcome,
     detail,

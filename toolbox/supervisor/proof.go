@@ -146,6 +146,9 @@ func maskLength(text string) int {
 // tryTarget says `open` only for what answered: a name is looked up and tried within the limit.
 // What `itself` says of a connection that leads nowhere else is no answer.
 func tryTarget(target proofTarget, limit time.Duration, itself func(net.Conn) bool) probe {
+	if target.Kind == "tcp-neighbours" {
+		return tryNeighbours(target)
+	}
 	begin := time.Now()
 	try := map[string]func(context.Context, net.Conn) (string, error){"tcp": tryTCP, "udp-dns": tryDNS}[target.Kind]
 	if try == nil {

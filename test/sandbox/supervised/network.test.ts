@@ -18,10 +18,19 @@ const lo = { name: 'lo', addresses: ['127.0.0.1/8'] };
 const seen = (probes: Readonly<Record<string, string>>, interfaces: readonly object[] = [lo, eth0]) => ({
   interfaces,
   routes: ['0.0.0.0/0 via 10.244.1.1 dev eth0'],
-  probes: Object.entries(probes).map(([name, outcome]) => ({
-    ...{ target: name, outcome, detail: `was ${outcome}`, address: null, ms: 1 },
-  })),
+  probes: [...Object.entries(probes).map(([name, outcome]) => probeOf(name, outcome)), ...quietNeighbours],
 });
+
+const probeOf = (name: string, outcome: string) => ({
+  ...{ target: name, outcome, detail: `was ${outcome}`, address: null, ms: 1 },
+});
+
+/** What every proof under a policy tries beside its targets. */
+const neighbourNames = ['kubelet over IPv6 link-local', 'SSH over IPv6 link-local'];
+const quietNeighbours = neighbourNames.map((name) => probeOf(name, 'denied'));
+const askedNeighbours = neighbourNames.map((name, at) => ({
+  ...{ name, kind: 'tcp-neighbours', host: '', port: at === 0 ? 10_250 : 22 },
+}));
 
 const policy: Partial<Link> = { isolation: 'policy' };
 const once = { settleMs: 0 };
@@ -40,7 +49,7 @@ describe('the network proof under a policy', () => {
       {
         op: 'proof',
         timeoutMs: 1_000,
-        targets: [target('api'), target('dns')],
+        targets: [target('api'), target('dns'), ...askedNeighbours],
       },
     ]);
     expect(NetworkProofSchema.parse(proof)).toEqual(proof);
@@ -50,6 +59,24 @@ describe('the network proof under a policy', () => {
     const { attached } = scriptedSandbox({ proof: [seen({ api: 'denied', model: 'open' })] }, policy);
     const proof = await (await attached).proveNetwork(surveyOf({ api: true, model: false }), once);
     expect(proof).toMatchObject({ outcome: 'open', probes: [{ outcome: 'denied' }, { outcome: 'open' }] });
+  });
+
+  it('is open where a neighbour answers over IPv6, which the policy may not cover, and tells of none that does not', async () => {
+    const open = {
+      ...seen({}),
+      probes: [
+        probeOf('api', 'denied'),
+        ...quietNeighbours.slice(0, 1),
+        probeOf(neighbourNames[1] ?? '', 'open'),
+      ],
+    };
+    const { attached } = scriptedSandbox({ proof: [open] }, policy);
+    const proof = await (await attached).proveNetwork(surveyOf({ api: true }), once);
+    expect(proof.outcome).toBe('open');
+    expect(proof.probes.map(({ target, outcome }) => [target, outcome])).toEqual([
+      ['api', 'denied'],
+      ['SSH over IPv6 link-local', 'open'],
+    ]);
   });
 
   it('never calls denied what could not have answered', async () => {
@@ -91,6 +118,7 @@ describe('the network proof under a policy', () => {
         {
           ...{ target: 'api', outcome: 'denied', detail: 'no answer within 200 ms', address: null, ms: 200 },
         },
+        ...quietNeighbours,
       ],
     };
     const { attached, asked } = scriptedSandbox({ proof: [silent, seen({ api: 'denied' })] }, policy);
@@ -125,7 +153,7 @@ describe('the network proof under a policy', () => {
     const probes = { kubelet: 'denied' } as const;
     const both = {
       ...seen(probes),
-      probes: [...seen(probes).probes, ...seen({ ...probes, other: 'denied' }).probes],
+      probes: [probeOf('kubelet', 'denied'), ...seen({ ...probes, other: 'denied' }).probes],
     };
     const { attached } = scriptedSandbox({ proof: [both] }, link);
     const proof = await (await attached).proveNetwork(surveyOf({ kubelet: true }), once);
@@ -137,16 +165,19 @@ describe('the network proof under a policy', () => {
   });
 });
 
+/** Nothing was to be tried. */
+const bare = (interfaces: readonly object[] = [lo, eth0]) => ({ ...seen({}, interfaces), probes: [] });
+
 describe('the network proof of what has loopback alone', () => {
   it('asks for no target, and is denied by what there is', async () => {
-    const { attached, asked } = scriptedSandbox({ proof: [{ ...seen({}, [lo]), routes: [] }] });
+    const { attached, asked } = scriptedSandbox({ proof: [{ ...bare([lo]), routes: [] }] });
     const proof = await (await attached).proveNetwork(surveyOf({ api: true }), { settleMs: 10_000 });
     expect(proof).toMatchObject({ outcome: 'denied', probes: [] });
     expect(asked.at(-1)).toMatchObject({ op: 'proof', targets: [] });
   });
 
   it('is open at once where there is another interface', async () => {
-    const { attached, asked } = scriptedSandbox({ proof: [seen({})] });
+    const { attached, asked } = scriptedSandbox({ proof: [bare()] });
     const proof = await (await attached).proveNetwork(surveyOf({}), { settleMs: 10_000 });
     expect(proof.outcome).toBe('open');
     expect(asked.filter(({ op }) => op === 'proof')).toHaveLength(1);
@@ -154,7 +185,7 @@ describe('the network proof of what has loopback alone', () => {
 
   it('is as declared where that was asked for, with a policy or without', async () => {
     for (const isolation of ['loopback', 'policy'] as const) {
-      const { attached } = scriptedSandbox({ proof: [seen({})] }, { isolation }, { network: 'as-declared' });
+      const { attached } = scriptedSandbox({ proof: [bare()] }, { isolation }, { network: 'as-declared' });
       const proof = await (await attached).proveNetwork(surveyOf({ api: true }), once);
       expect(proof).toMatchObject({ outcome: 'as-declared', probes: [] });
     }
