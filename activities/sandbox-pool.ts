@@ -88,7 +88,9 @@ export class SandboxPool {
       },
     );
     this.#shared.removals.set(name, removal);
-    void removal.then(() => this.#shared.removals.delete(name));
+    void removal.then(() => {
+      if (this.#shared.removals.get(name) === removal) this.#shared.removals.delete(name);
+    });
   }
 
   /** Waits for those being let go whose names begin so: a driver may not list what is on its way out. */

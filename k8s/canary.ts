@@ -21,8 +21,8 @@ import { place, type PlaceParts } from './place.ts';
 import { PodLink, type LinkParts } from './pod-link.ts';
 import { hasEnded } from './pod-state.ts';
 
-/** How long a target may take to answer. */
-const answerMs = 2_000;
+/** How long a target may take to answer: as long as in a sandbox's proof, or it would be called denied there. */
+const answerMs = 1_000;
 /** A policy that lets the canary out reaches it late. */
 const settleMs = 15_000;
 const againMs = 500;

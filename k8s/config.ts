@@ -71,7 +71,7 @@ export const KubernetesConfigSchema = z.strictObject({
         { name: 'outside address', kind: 'tcp', host: '203.0.113.10', port: 443 },
       ]),
       /** Names of targets that must answer the canary: where one does not, the sweep stops. */
-      required: z.array(z.string()).default(['API server', 'another pod']),
+      required: z.array(z.string()).min(1, 'at least one name').default(['API server', 'another pod']),
     })
     .prefault({}),
 });

@@ -20,6 +20,14 @@ const placeSec = 30;
 /** What went well is taken to go well for a while. */
 const keptMs = 10_000;
 
+/** A full quota or node, say: asked again later, in the same sandbox. */
+class Untried extends ClassifiedError {
+  constructor(node: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super('PlatformUnavailable', `whether node ${node} runs a process cannot be tried: ${why}`, { cause });
+  }
+}
+
 export class Controls {
   readonly #parts: PlaceParts;
   readonly #config: KubernetesConfig['pod'];
@@ -33,7 +41,8 @@ export class Controls {
 
   /**
    * Makes a pod of the same image on the same node that nothing of a task has run in, executes the toolbox in it and
-   * removes it. False where any of that fails: then the node, or the way to it, may be what fails in the sandbox too.
+   * removes it. False where that fails: then the node, or the way to it, may be what fails in the sandbox too.
+   * ClassifiedError PlatformUnavailable where there is no room to try: nobody is blamed for what could not be looked at.
    */
   async works(sandbox: ObservedPod): Promise<boolean> {
     const node = sandbox.spec.nodeName;
@@ -50,16 +59,28 @@ export class Controls {
     const { pods } = this.#parts;
     const name = `${sandbox.metadata.name.slice(0, 40)}-control-${randomUUID().slice(0, 8)}`;
     try {
-      const pod = await place(this.#parts, this.#podOf(sandbox, { name, node }));
+      const pod = await this.#place(sandbox, { name, node });
       return (await this.#statusOfExec(pod.metadata.name)) === 0;
     } catch (error) {
-      if (clusterFailed(error)) return false;
+      if (clusterFailed(error) && !(error instanceof Untried)) return false;
       throw error;
     } finally {
       // Where this fails too, it is found by its labels when its sandbox is cleaned up.
       await pods.remove(name).catch((error: unknown) => {
         if (!clusterFailed(error)) throw error;
       });
+    }
+  }
+
+  async #place(
+    sandbox: ObservedPod,
+    of: { readonly name: string; readonly node: string },
+  ): Promise<ObservedPod> {
+    try {
+      return await place(this.#parts, this.#podOf(sandbox, of));
+    } catch (error) {
+      if (!clusterFailed(error)) throw error;
+      throw new Untried(of.node, error);
     }
   }
 

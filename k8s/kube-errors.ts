@@ -28,6 +28,8 @@ const notYet = /error looking up service account|serviceaccount "[^"]*" not foun
 /** What an admission refuses of our own configuration. */
 const ofConfig =
   /violates PodSecurity|PriorityClass|RuntimeClass|nodeSelector|tolerations|imagePullSecrets|namespaces? "[^"]*" not found|is being terminated/i;
+/** An API server that has only just started knows no roles yet. */
+const starting = /RBAC: .*not found/i;
 /** A LimitRange's words, and a value that no pod can have. */
 const ofTask = /(maximum|minimum) [\w.-]+ usage per|max limit to request ratio/i;
 
@@ -51,7 +53,7 @@ export function refusalOf(what: string, answer: Answer): Error {
   if (statusCode === 401) return new ClassifiedError('Forbidden', told);
   if (statusCode === 403) {
     if (quota.test(words)) return new QuotaExceeded(words);
-    if (notYet.test(words)) return new ClassifiedError('PlatformUnavailable', told);
+    if (notYet.test(words) || starting.test(words)) return new ClassifiedError('PlatformUnavailable', told);
     if (ofTask.test(words)) return new ClassifiedError('TaskInvalid', told);
     return new ClassifiedError(ofConfig.test(words) ? 'ConfigInvalid' : 'Forbidden', told);
   }

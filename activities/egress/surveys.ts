@@ -1,10 +1,16 @@
 // Egress surveys: what the network proofs of a sweep are held against, asked of the driver once in a while and shared.
 import { createHash } from 'node:crypto';
 import { ClassifiedError } from '../../domain/errors.ts';
+import type { FailureClass } from '../../domain/failures.ts';
 import { sweepLabels, workflowLabel } from '../../domain/sandbox-labels.ts';
 import type { SweepSettings } from '../../domain/sweep.ts';
 import { sweepWorkflowId } from '../../domain/workflow-ids.ts';
-import type { EgressSurvey, SandboxDriver, SurveyRequest } from '../../sandbox/port.ts';
+import {
+  SandboxGone,
+  type EgressSurvey,
+  type SandboxDriver,
+  type SurveyRequest,
+} from '../../sandbox/port.ts';
 import { Cache } from '../cache.ts';
 import { untilAborted } from '../sandbox-pool.ts';
 import { storeEndpointOf, sweepTargets } from './targets.ts';
@@ -45,7 +51,7 @@ export class Surveys {
    * @throws ClassifiedError EgressUnprovable where a target that must answer does not
    */
   async begin(sweep: string, signal: AbortSignal): Promise<EgressSurvey> {
-    return this.#ask(await this.#requestFor(sweep), signal);
+    return lossesWaitedFor(this.#ask(await this.#requestFor(sweep), signal));
   }
 
   /**
@@ -56,7 +62,7 @@ export class Surveys {
   async of(sweep: string, signal: AbortSignal): Promise<EgressSurvey> {
     const request = await this.#requestFor(sweep);
     try {
-      return await this.#ask(request, signal);
+      return await lossesWaitedFor(this.#ask(request, signal));
     } catch (error) {
       if (!(error instanceof ClassifiedError) || error.failureClass !== 'EgressUnprovable') throw error;
       throw new ClassifiedError('PlatformUnavailable', error.message, { cause: error });
@@ -84,5 +90,27 @@ export class Surveys {
       targets: sweepTargets(settings, storeEndpointOf(store.url, env)),
       lifetimeSec,
     };
+  }
+}
+
+/** Of the canary and its peer, which are no trial's: a node that took one of them along costs nobody a generation. */
+const canaryLosses: ReadonlySet<FailureClass> = new Set<FailureClass>([
+  'SandboxLost',
+  'SandboxUnschedulable',
+  'ImagePullTransient',
+  'ExecBroken',
+]);
+
+async function lossesWaitedFor<T>(survey: Promise<T>): Promise<T> {
+  try {
+    return await survey;
+  } catch (error) {
+    const lost =
+      error instanceof SandboxGone ||
+      (error instanceof ClassifiedError && canaryLosses.has(error.failureClass));
+    if (!lost) throw error;
+    throw new ClassifiedError('PlatformUnavailable', `the survey of egress: ${error.message}`, {
+      cause: error,
+    });
   }
 }

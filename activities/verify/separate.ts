@@ -10,13 +10,14 @@ import { doubtfulDetails, judge } from '../../domain/verify.ts';
 import { withhold, type Withholding } from '../../domain/withhold.ts';
 import type { Ref } from '../../domain/refs.ts';
 import { readJsonRef } from '../../store/objects.ts';
+import { isOwnDoing } from '../barrier.ts';
 import { handsOverArtifacts } from '../delta.ts';
 import { startTaskServices } from '../services.ts';
 import { stepAt } from '../subject.ts';
 import type { World } from '../world.ts';
 import { inFreshSandbox } from './fresh-sandbox.ts';
 import { layDelta } from './lay-delta.ts';
-import { runTests, type TestsRun } from './run-tests.ts';
+import { endedFromInside, runTests, type TestsRun } from './run-tests.ts';
 import { brokenVerifier, verificationOf, type StepToVerify, type Verified } from './verification.ts';
 
 export async function verifySeparate(world: World, task: StepToVerify): Promise<Verified> {
@@ -105,7 +106,15 @@ function runOver(
     if (serviceImages !== undefined) {
       await startTaskServices(world, { sandbox, grading, run, of: 'verifier' });
     }
-    const refused = await layDelta(world, sandbox, manifest, entries);
+    const here = { ...place, phase: 'verifier' as const, step: stepAt(grading, index).name };
+    let refused: readonly Withheld[];
+    try {
+      refused = await layDelta(world, sandbox, manifest, entries);
+    } catch (error) {
+      // Work that its verifier has no room for is the agent's own: were it tried again, it could re-roll itself.
+      if (!isOwnDoing(error)) throw error;
+      return { tests: endedFromInside(error), refused: [], sandbox: here };
+    }
     const tests = await runTests(world, sandbox, {
       grading,
       step: index,
@@ -113,7 +122,7 @@ function runOver(
       imageOwnsTests,
       run,
     });
-    return { tests, refused, sandbox: { ...place, phase: 'verifier', step: stepAt(grading, index).name } };
+    return { tests, refused, sandbox: here };
   });
 }
 

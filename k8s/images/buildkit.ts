@@ -15,10 +15,10 @@ export interface BuildKitRequest {
   readonly folder: string;
   /** Below the folder. */
   readonly dockerfile: string;
-  /** RUN without any network. */
   /** The stage to build; unset: the last. */
   readonly target?: string | undefined;
   readonly args?: Readonly<Record<string, string>> | undefined;
+  /** RUN without any network. */
   readonly offline: boolean;
   readonly timeoutMs: number;
   /** What it is when that passes: a limit that a task sets is the task's to keep, one of ours is the machine's. */

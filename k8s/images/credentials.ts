@@ -96,6 +96,17 @@ async function fromHelper(name: string, server: string, env: NodeJS.ProcessEnv):
   const [answer, code] = await Promise.all([text(child.stdout), ended]);
   // A helper that has nothing for this server says so with a status alone.
   if (code !== 0) return null;
-  const { Username, Secret } = Helped.parse(JSON.parse(answer));
+  const helped = Helped.safeParse(jsonOf(answer));
+  // Not in its words: they may hold the secret.
+  if (!helped.success) throw new InputError(`${program} answers with something that is no credentials`, 78);
+  const { Username, Secret } = helped.data;
   return Username === '<token>' ? { kind: 'identity', token: Secret } : basic(Username, Secret);
+}
+
+function jsonOf(answer: string): unknown {
+  try {
+    return JSON.parse(answer);
+  } catch {
+    return null; // told apart by the schema
+  }
 }

@@ -99,9 +99,17 @@ export class Connections {
         connection.close();
         throw await explained(error, origin);
       }
+      if (this.#closed) {
+        connection.close();
+        throw new ClassifiedError('ExecBroken', 'the sandbox was closed by its user');
+      }
       const member = { connection, origin };
       this.#all.add(member);
       return member;
+    } catch (error) {
+      // The place that this one leaves is for whoever waits for one.
+      this.#waiting.shift()?.();
+      throw error;
     } finally {
       this.#opening -= 1;
     }

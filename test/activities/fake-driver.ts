@@ -31,6 +31,8 @@ export interface Behaviour {
   readonly onKill: (id: string, sandbox: FakeSandbox) => void;
   /** Thrown by getFiles: our fetch of the reward is cut. */
   readonly getFails: Error | null;
+  /** Thrown by putFiles at the root: what is laid there is more than there is room for. */
+  readonly putFails: Error | null;
 }
 
 export const quiet: Behaviour = {
@@ -41,6 +43,7 @@ export const quiet: Behaviour = {
   onResume: () => undefined,
   onKill: () => undefined,
   getFails: null,
+  putFails: null,
 };
 
 export const result = (fields: Partial<CommandResult>): CommandResult => ({
@@ -113,6 +116,7 @@ export class FakeSandbox implements Sandbox {
   }
   async putFiles(tar: () => Readable, { dir }: { dir: string }) {
     await this.#ask(`put ${dir}`);
+    if (dir === '/' && this.#behaviour.putFails !== null) throw this.#behaviour.putFails;
     const files = await readArchive(tar(), 1_000);
     for (const [path, content] of files) {
       const name = /^\/logs\/verifier\/(.+)$/.exec(dir === '/' ? path : '')?.[1];

@@ -103,13 +103,10 @@ describe('sweep on a server', () => {
       expect((await handle.result()).outcome).toEqual(passedOutcome);
     });
     await scene.replay();
-    expect(second.calls.map(({ name }) => name)).toEqual([
-      'runEpisode',
-      'takeDelta',
-      'verify',
-      'recordVerdict',
-      'cleanUp',
-    ]);
+    const names = second.calls.map(({ name }) => name);
+    expect(names.slice(0, 3)).toEqual(['runEpisode', 'takeDelta', 'verify']);
+    // Beside each other.
+    expect(names.slice(3).toSorted()).toEqual(['cleanUp', 'recordVerdict']);
   });
 
   test('begins a trial anew whose workflow was terminated from outside', async () => {

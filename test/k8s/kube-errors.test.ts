@@ -29,6 +29,10 @@ describe('a refusal of the API server', () => {
     ['pods "p" is forbidden: no PriorityClass with name low was found', 'ConfigInvalid'],
     ['pods "p" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi', 'TaskInvalid'],
     ['pods "p" is forbidden: error looking up service account t/default', 'PlatformUnavailable'],
+    [
+      'pods is forbidden: User "w" cannot list resource "pods": RBAC: role.rbac.authorization.k8s.io "w" not found',
+      'PlatformUnavailable',
+    ],
   ])('tells what an admission refuses: %s', (message, failureClass) => {
     expect(refusal(403, message)).toMatchObject({ failureClass });
   });

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 )
 
 const (
@@ -13,6 +14,7 @@ const (
 	setPipeSize = 1031
 	// Whole data frames at a time, and fewer turns between us and the runtime, that copies by 32 KiB.
 	streamBytes = 256 << 10
+	signWait    = 2 * time.Second
 )
 
 // handOver sends the two descriptors of `connect`.
@@ -40,13 +42,25 @@ func (s *handedStreams) Close() {
 
 var errPeerEnded = errors.New("the process that brought it has ended")
 
-// confirm asks `connect` for a sign of life: an error where it has ended, or is about to.
+// confirm asks `connect` for a sign of life: an error where it has ended, or is about to. One that is silent was stopped
+// from inside, and lives: the streams are ours, and do without it.
 func (s *handedStreams) confirm() error {
+	select {
+	case _, alive := <-s.signs: // one that came too late for who asked for it
+		if !alive {
+			return errPeerEnded
+		}
+	default:
+	}
 	if _, err := s.connection.Write([]byte{0}); err != nil {
 		return err
 	}
-	if _, alive := <-s.signs; !alive {
-		return errPeerEnded
+	select {
+	case _, alive := <-s.signs:
+		if !alive {
+			return errPeerEnded
+		}
+	case <-time.After(signWait):
 	}
 	return nil
 }
@@ -81,7 +95,10 @@ func (s *handedStreams) watch() {
 		if _, err := s.connection.Read(sign); err != nil {
 			break
 		}
-		s.signs <- struct{}{}
+		select {
+		case s.signs <- struct{}{}:
+		default: // nobody waits for it any more
+		}
 	}
 	close(s.signs)
 	s.Close()

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Surveys } from '../../../activities/egress/surveys.ts';
 import { ClassifiedError } from '../../../domain/errors.ts';
-import type { EgressSurvey, SurveyRequest } from '../../../sandbox/port.ts';
+import { SandboxGone, type EgressSurvey, type SurveyRequest } from '../../../sandbox/port.ts';
 import { settingsOf } from '../../support/sweep-data.ts';
 
 const start = Date.parse('2026-01-01T00:00:00.000Z');
@@ -89,6 +89,19 @@ describe('the survey of a sweep', () => {
       message: unprovable.message,
     });
     expect(asked).toHaveLength(2);
+  });
+
+  it('is waited for, at a start too, where its own pods are lost: no trial pays for a canary', async () => {
+    const lost = { kind: 'gone', cause: 'platform', why: 'host-lost', reason: 'the node is away' } as const;
+    const losses = [new SandboxGone(lost), new ClassifiedError('ImagePullTransient', 'busy')];
+    for (const loss of losses) {
+      answer = () => Promise.reject(loss);
+      await expect(surveys.begin('a', signal)).rejects.toMatchObject({ failureClass: 'PlatformUnavailable' });
+      await expect(surveys.of('a', signal)).rejects.toMatchObject({ failureClass: 'PlatformUnavailable' });
+    }
+    const forbidden = new ClassifiedError('Forbidden', 'no right');
+    answer = () => Promise.reject(forbidden);
+    await expect(surveys.of('a', signal)).rejects.toBe(forbidden);
   });
 
   it('goes on for the others where the trial that asked first is cancelled', async () => {

@@ -199,6 +199,17 @@ describe('a doubtful end', () => {
     expect(lab.driver.made.has('oracle-0')).toBe(true);
   });
 
+  it('counts as failed where the agent’s own work leaves its verifier no room', async () => {
+    const full = new SandboxGone({ kind: 'gone', cause: 'self', why: 'disk', reason: 'its files' });
+    await withOracle({
+      agent: agentWith('/work/big'),
+      'verifier-0': { ...leaving(pass), putFails: full },
+      'oracle-0': leaving(pass),
+    });
+    await lab.grade(lab.trial());
+    expect((await recordOf(lab.trial())).verification).toMatchObject({ result: 'failed', reward: null });
+  });
+
   it('is VerifierBroken where the oracle fails there too', async () => {
     await withOracle({ 'oracle-0': leaving(fail) });
     await expect(lab.grade(lab.trial())).rejects.toMatchObject({ failureClass: 'VerifierBroken' });
