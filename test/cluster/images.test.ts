@@ -122,6 +122,7 @@ describe('images', () => {
     await runsIn(image, '/opt/passband/bin/supervisor', 'version');
     expect(await contextOf(image)).toEqual({
       ...{ user: '1000:1000', workdir: '/work', entrypoint: ['/file', 'x'], volumes: ['/data'] },
+      ...{ command: [], healthcheck: null, ports: [] },
     });
   });
 
@@ -287,6 +288,7 @@ describe('base images', () => {
     const image = await images.ensure({ kind: 'prebuilt', reference: name });
     expect(await contextOf(image)).toEqual({
       ...{ user: '7', workdir: '/w', entrypoint: ['/from-layer'], volumes: ['/v'] },
+      ...{ command: [], healthcheck: null, ports: [] },
     });
     await runsIn(image, '/opt/passband/bin/supervisor', 'version');
   });
