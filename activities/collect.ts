@@ -1,6 +1,7 @@
 // Collect hooks: commands of the task that gather what is handed to its verifier. Best effort, each named where it fails.
 import type { Task } from '../domain/task.ts';
-import { SandboxGone, type Sandbox } from '../sandbox/port.ts';
+import type { Sandbox } from '../sandbox/port.ts';
+import { endOfService } from './services.ts';
 
 /** Runs the hooks in order, before the agent's processes are stopped. Answers a warning for each that did not work. */
 export async function collect(
@@ -19,9 +20,13 @@ export async function collect(
     }
     const limits = { user, timeoutMs: timeoutSec * 1_000, outputLimitBytes: 4_096 };
     const hook = { id: `collect-${step}-${at}`, argv: ['/bin/sh', '-c', command], ...limits };
-    const ran = await container.run(hook, signal).catch((error: unknown) => endOfService(error, sandbox));
-    if (typeof ran === 'string') {
-      warnings.push(`${named}: ${ran}`);
+    let ran;
+    try {
+      ran = await container.run(hook, signal);
+    } catch (error) {
+      const ended = await endOfService(error, sandbox);
+      if (ended === null) throw error;
+      warnings.push(`${named}: ${ended}`);
       continue;
     }
     const { exitCode, timedOut } = ran;
@@ -29,10 +34,4 @@ export async function collect(
     else if (exitCode !== 0) warnings.push(`${named} exited with ${exitCode}`);
   }
   return warnings;
-}
-
-/** Why a service takes no command, where its own container has ended and the sandbox goes on. Throws anything else. */
-async function endOfService(error: unknown, sandbox: Sandbox): Promise<string> {
-  if (error instanceof SandboxGone && (await sandbox.state()).kind === 'alive') return error.message;
-  throw error;
 }

@@ -46,10 +46,14 @@ export async function startTaskServices(world: World, start: ServicesStart): Pro
     run.signal.throwIfAborted();
     if (late.aborted) throw fault(`services are not ready after ${limits.setupSec.value} s`, error);
     if (error instanceof ServiceFailed) throw fault(error.message, error);
-    // Where the sandbox itself goes on, it is the container of a service that has ended.
-    const ofService = error instanceof SandboxGone && (await sandbox.state()).kind === 'alive';
-    throw ofService ? fault(error.message, error) : error;
+    const ended = await endOfService(error, sandbox);
+    throw ended === null ? error : fault(ended, error);
   }
+}
+
+/** Why a service takes no command any more, where its own container has ended and the sandbox goes on; else null. */
+export async function endOfService(error: unknown, sandbox: Sandbox): Promise<string | null> {
+  return error instanceof SandboxGone && (await sandbox.state()).kind === 'alive' ? error.message : null;
 }
 
 async function laidAndStarted(

@@ -13,6 +13,7 @@ import { readGates, readPlan, readVerdicts, trialsOf } from '../store/verdicts.t
 import { openStore } from '../store/open.ts';
 import { GateRowSchema, labelsOf, VerdictRowSchema, type VerdictRow } from '../statistics/labels.ts';
 import { gateOf, planOf, verdictOf } from '../test/support/sweep-data.ts';
+import { median } from './median.ts';
 
 const goalMs = 3000;
 const rounds = 5;
@@ -59,9 +60,6 @@ async function timeOf(script: string, folder: string): Promise<number> {
   if (status !== 0) throw new Error(`${script} ended with status ${status ?? 'of a signal'}`);
   return performance.now() - start;
 }
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 async function measure(verdicts: number, json: boolean): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'passband-bench-'));

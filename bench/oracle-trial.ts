@@ -15,6 +15,7 @@ import { VerdictSchema } from '../domain/verdict.ts';
 import { openStore } from '../store/open.ts';
 import { readGates, readPlan, readVerdicts } from '../store/verdicts.ts';
 import { floorTrial } from './oracle-trial-floor.ts';
+import { median } from './median.ts';
 
 const { values } = parseArgs({
   options: {
@@ -29,9 +30,6 @@ const trials = Number(values.trials);
 const root = fileURLToPath(new URL('..', import.meta.url));
 const task = path.join(root, 'examples/tasks/access-report');
 const goal = 1.5;
-
-const median = (numbers: readonly number[]): number =>
-  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 /** Runs the product's sweep of oracle trials, one at a time, in a process of its own. */
 async function sweep(name: string, store: string, engine: string): Promise<void> {

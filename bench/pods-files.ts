@@ -8,11 +8,9 @@ import { pack } from 'tar-stream';
 import type { KubernetesConfig } from '../k8s/config.ts';
 import { createKubernetesDriver } from '../k8s/driver.ts';
 import type { TestCluster } from '../test/support/cluster.ts';
+import { median } from './median.ts';
 
 const bytes = 300 * 1024 ** 2;
-
-const median = (numbers: readonly number[]): number =>
-  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 /** Milliseconds of each, and floor over product: the share of the raw transfer's speed. */
 export async function throughExec(

@@ -17,6 +17,7 @@ import { startTestCluster } from '../test/support/cluster.ts';
 import { throughExec } from './pods-files.ts';
 import { floorRate, floorTrial, type Floor } from './pods-floor.ts';
 import { RawPods } from './raw-pods.ts';
+import { median } from './median.ts';
 
 const { values } = parseArgs({
   options: {
@@ -31,9 +32,6 @@ const trials = Number(values.trials);
 const root = fileURLToPath(new URL('..', import.meta.url));
 const task = path.join(root, 'examples/tasks/access-report');
 const goals = { trial: 1.15, bare: 1.4, rate: 0.85, files: 0.9 };
-
-const median = (numbers: readonly number[]): number =>
-  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 interface Swept {
   readonly image: string;

@@ -1,22 +1,11 @@
 // Reads a sweep file (YAML): one clear line with file, line and key for whatever does not fit.
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { LineCounter, parseDocument, type Document } from 'yaml';
+import { LineCounter, parseDocument } from 'yaml';
 import { InputError } from '../domain/errors.ts';
-import { firstIssue, inWords, issueText } from '../domain/input-issues.ts';
+import { firstIssue, inWords, issueText, lineOf } from '../domain/input-issues.ts';
 import { readPromptFiles } from './prompt-file.ts';
 import { SweepFileSchema, type SweepRequest } from './sweep-request.ts';
-
-/** The 1-based line of the deepest part of a path that stands in the file, or null. */
-function lineOf(document: Document, counter: LineCounter, keys: readonly PropertyKey[]): number | null {
-  for (let depth = keys.length; depth > 0; depth -= 1) {
-    const node: unknown = document.getIn(keys.slice(0, depth), true);
-    if (typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)) {
-      return counter.linePos(Number(node.range[0])).line;
-    }
-  }
-  return null;
-}
 
 /**
  * Reads and checks a sweep file. What names a file or folder is made relative to it.
@@ -29,23 +18,24 @@ export async function readSweepFile(file: string): Promise<SweepRequest> {
     );
   });
   const counter = new LineCounter();
+  const lineAt = (offset: number): number => counter.linePos(offset).line;
   const document = parseDocument(text, { lineCounter: counter, uniqueKeys: true, prettyErrors: false });
   const broken = document.errors[0];
   if (broken !== undefined) {
     throw new InputError(
-      `${file}:${counter.linePos(broken.pos[0]).line}: not valid YAML: ${broken.message.split('\n')[0] ?? ''}`,
+      `${file}:${lineAt(broken.pos[0])}: not valid YAML: ${broken.message.split('\n')[0] ?? ''}`,
     );
   }
   const parsed = SweepFileSchema.safeParse(document.toJS() ?? {}, { error: inWords });
   if (!parsed.success) {
     const issue = firstIssue(parsed.error, 'the keys of docs/sweep-file.schema.json');
-    const line = lineOf(document, counter, issue.path);
+    const line = lineOf(document, lineAt, issue.path);
     throw new InputError(`${file}${line === null ? '' : `:${line}`}: ${issueText(issue)}`);
   }
   const base = path.dirname(file);
   const { store, splits, kubernetes, ...request } = parsed.data;
   const at = (keys: readonly PropertyKey[]): string => {
-    const line = lineOf(document, counter, keys);
+    const line = lineOf(document, lineAt, keys);
     return `${file}${line === null ? '' : `:${line}`}: ${keys.map(String).join('.')}`;
   };
   return {

@@ -11,6 +11,26 @@ const kinds: Readonly<Record<string, string>> = {
   record: 'a table of keys',
 };
 
+/** A document that knows where its values stand, as a YAML parser gives it. */
+interface Placed {
+  getIn(keys: readonly PropertyKey[], keepScalar: true): unknown;
+}
+
+/** The line of the deepest part of a path that stands in the document, or null. `lineAt`: of an offset into its text. */
+export function lineOf(
+  document: Placed,
+  lineAt: (offset: number) => number,
+  keys: readonly PropertyKey[],
+): number | null {
+  for (let depth = keys.length; depth > 0; depth -= 1) {
+    const node = document.getIn(keys.slice(0, depth), true);
+    if (typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)) {
+      return lineAt(Number(node.range[0]));
+    }
+  }
+  return null;
+}
+
 /** zod's own messages in our words; what a schema says itself stands. For `schema.safeParse(input, { error: inWords })`. */
 export const inWords: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {

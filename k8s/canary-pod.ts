@@ -2,7 +2,7 @@
 import type { V1OwnerReference, V1Pod } from '@kubernetes/client-node';
 import type { Image } from '../domain/gate.ts';
 import { supervisorPath } from '../sandbox/supervised/supervisor.ts';
-import type { SurveyRequest } from '../sandbox/port.ts';
+import type { SurveyRequest } from '../sandbox/egress.ts';
 import { peerPort } from './canary-targets.ts';
 import type { KubernetesConfig } from './config.ts';
 import { pinned } from './images/images.ts';

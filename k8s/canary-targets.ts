@@ -1,7 +1,7 @@
 // What a survey of egress tries: the cluster's own places, those of the configuration, and those of the sweep.
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { ProofTarget } from '../sandbox/port.ts';
+import type { ProofTarget } from '../sandbox/egress.ts';
 import { kubeletPort, kubeletTarget } from './pod-link.ts';
 
 /** Where the peer of a canary listens: a port that needs no right of its own. */

@@ -6,7 +6,7 @@ import { extract } from 'tar-stream';
 import type { z } from 'zod';
 import { ClassifiedError } from '../domain/errors.ts';
 import type { Image } from '../domain/gate.ts';
-import type { EgressSurvey, ProofTarget, SurveyRequest } from '../sandbox/port.ts';
+import type { EgressSurvey, ProofTarget, SurveyRequest } from '../sandbox/egress.ts';
 import { HelloResponse, ProofResponse } from '../sandbox/protocol/responses.ts';
 import { Connections } from '../sandbox/supervised/connections.ts';
 import { getFiles } from '../sandbox/supervised/files.ts';

@@ -2,14 +2,14 @@
 import { z } from 'zod';
 import { ClassifiedError } from '../domain/errors.ts';
 import type { Task } from '../domain/task.ts';
+import type { EgressSurvey, SurveyRequest } from '../sandbox/egress.ts';
 import {
   SandboxGone,
-  type EgressSurvey,
   type Sandbox,
   type SandboxDriver,
   type SandboxIdentity,
   type SandboxSpec,
-  type SurveyRequest,
+  type ListedSandbox,
 } from '../sandbox/port.ts';
 import type { SandboxServices } from '../sandbox/services/spec.ts';
 import { attach, bootOf } from '../sandbox/supervised/supervised-sandbox.ts';
@@ -115,13 +115,7 @@ class KubernetesDriver implements SandboxDriver {
     }
   }
 
-  async list(wanted: Readonly<Record<string, string>>): Promise<
-    readonly {
-      readonly name: string;
-      readonly labels: Readonly<Record<string, string>>;
-      readonly createdAt: string;
-    }[]
-  > {
+  async list(wanted: Readonly<Record<string, string>>): Promise<readonly ListedSandbox[]> {
     const pods = await this.#parts.pods.list(selectorOf(wanted));
     return pods
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)

@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { ClassifiedError } from '../domain/errors.ts';
 import { sweepLabels } from '../domain/sandbox-labels.ts';
-import { SandboxGone, type EgressSurvey, type Sandbox, type SandboxDriver } from '../sandbox/port.ts';
+import type { EgressSurvey } from '../sandbox/egress.ts';
+import { SandboxGone, type Sandbox, type SandboxDriver } from '../sandbox/port.ts';
 import type { ClusterFinding } from './cluster-finding.ts';
 
 /** Small, anywhere, and with a shell. */

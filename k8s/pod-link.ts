@@ -1,7 +1,8 @@
 // The cluster's side of one sandbox: streams by exec, state by what the API server has stored of its pod.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { supervisorPath } from '../sandbox/supervised/supervisor.ts';
-import { SandboxGone, type ProofTarget, type SandboxState } from '../sandbox/port.ts';
+import type { ProofTarget } from '../sandbox/egress.ts';
+import { SandboxGone, type SandboxState } from '../sandbox/port.ts';
 import { ConnectionLost } from '../sandbox/protocol/frames.ts';
 import { ConnectionEnded } from '../sandbox/supervised/connections.ts';
 import type { Link, StreamEnding, SupervisorStream } from '../sandbox/supervised/link.ts';

@@ -154,9 +154,11 @@ export function headOf(
   };
 }
 
-function resourcesOf(
-  { cpus, memoryMiB, diskMiB }: SandboxSpec,
-  { requestedCpus, requestedMemory }: KubernetesConfig['pod'],
+/** `requestedDiskMiB`: what is asked of the node's disk, where that is not all that may be used. */
+export function resourcesOf(
+  { cpus, memoryMiB, diskMiB }: Pick<SandboxSpec, 'cpus' | 'memoryMiB' | 'diskMiB'>,
+  { requestedCpus, requestedMemory }: Pick<KubernetesConfig['pod'], 'requestedCpus' | 'requestedMemory'>,
+  requestedDiskMiB = diskMiB,
 ): NonNullable<V1Container['resources']> {
   const milli = (cores: number): string => `${Math.max(1, Math.round(cores * 1_000))}m`;
   const mebi = (amount: number): string => `${Math.max(1, Math.round(amount))}Mi`;
@@ -164,7 +166,7 @@ function resourcesOf(
     requests: {
       cpu: milli(cpus * requestedCpus),
       memory: mebi(memoryMiB * requestedMemory),
-      'ephemeral-storage': mebi(diskMiB),
+      'ephemeral-storage': mebi(Math.min(requestedDiskMiB, diskMiB)),
     },
     limits: { cpu: milli(cpus), memory: mebi(memoryMiB), 'ephemeral-storage': mebi(diskMiB) },
   };

@@ -1,9 +1,9 @@
 // Reads the Kubernetes driver's YAML: one clear line with file, line and key for whatever does not fit.
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { LineCounter, parseDocument, type Document } from 'yaml';
+import { LineCounter, parseDocument } from 'yaml';
 import { InputError } from '../domain/errors.ts';
-import { firstIssue, inWords, issueText } from '../domain/input-issues.ts';
+import { firstIssue, inWords, issueText, lineOf } from '../domain/input-issues.ts';
 import { KubernetesConfigSchema, type KubernetesConfig } from './config.ts';
 
 const configExit = 78;
@@ -31,11 +31,12 @@ export async function readKubernetesConfig(file: string | null): Promise<Kuberne
 
 function parseConfig(file: string, text: string): KubernetesConfig {
   const counter = new LineCounter();
+  const lineAt = (offset: number): number => counter.linePos(offset).line;
   const document = parseDocument(text, { lineCounter: counter, uniqueKeys: true, prettyErrors: false });
   const broken = document.errors[0];
   if (broken !== undefined) {
     throw new InputError(
-      `${file}:${counter.linePos(broken.pos[0]).line}: not valid YAML: ${broken.message.split('\n')[0] ?? ''}`,
+      `${file}:${lineAt(broken.pos[0])}: not valid YAML: ${broken.message.split('\n')[0] ?? ''}`,
       configExit,
     );
   }
@@ -43,19 +44,8 @@ function parseConfig(file: string, text: string): KubernetesConfig {
   const parsed = KubernetesConfigSchema.safeParse(document.toJS() ?? {}, { error: inWords });
   if (parsed.success) return parsed.data;
   const issue = firstIssue(parsed.error, `those of ${example}`);
-  const line = lineOf(document, counter, issue.path);
+  const line = lineOf(document, lineAt, issue.path);
   throw new InputError(`${file}${line === null ? '' : `:${line}`}: ${issueText(issue)}`, configExit);
-}
-
-/** The 1-based line of the deepest part of a path that stands in the file, or null. */
-function lineOf(document: Document, counter: LineCounter, keys: readonly PropertyKey[]): number | null {
-  for (let depth = keys.length; depth > 0; depth -= 1) {
-    const node: unknown = document.getIn(keys.slice(0, depth), true);
-    if (typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)) {
-      return counter.linePos(Number(node.range[0])).line;
-    }
-  }
-  return null;
 }
 
 function resolvePaths(config: KubernetesConfig, base: string): KubernetesConfig {

@@ -7,6 +7,7 @@ import type { Observation, TerminalAction } from '../domain/ports.ts';
 import type { ServiceHealthcheck } from '../domain/services.ts';
 import type { Artifact, Task, User } from '../domain/task.ts';
 import type { SandboxServices } from './services/spec.ts';
+import type { EgressSurvey, SurveyRequest } from './egress.ts';
 
 /** Everything that decides a sandbox. Same name and same spec: the same sandbox, adopted and not doubled. */
 export interface SandboxSpec {
@@ -30,35 +31,6 @@ export interface SandboxSpec {
   readonly lifetimeSec: number;
   /** Containers beside its own, for a task of several; absent: it is one. */
   readonly services?: SandboxServices;
-}
-
-/** One place that a sandbox must not reach. */
-export interface ProofTarget {
-  /** As the proof tells it: `API server`, `model endpoint`. */
-  readonly name: string;
-  readonly kind: 'tcp' | 'udp-dns';
-  /** An address, or a name that the platform's DNS resolves. */
-  readonly host: string;
-  readonly port: number;
-}
-
-export interface SurveyRequest {
-  /** Of what is made for it: at most 50 characters of [a-z0-9-], derived from the sweep. */
-  readonly name: string;
-  /** Those of the sweep: what is made for the survey is found and removed with the rest of it. */
-  readonly labels: Readonly<Record<string, string>>;
-  /** What the sweep itself knows of: models, the store. The driver adds its platform's own. */
-  readonly targets: readonly ProofTarget[];
-  readonly lifetimeSec: number;
-}
-
-/**
- * What a network proof can prove: the same targets, tried from a place that the policy lets out. One that does not answer
- * there is `unprovable` in every proof, and never `denied`. Empty where a driver's sandboxes have no network to be shut off.
- */
-export interface EgressSurvey {
-  readonly targets: readonly (ProofTarget & { readonly provable: boolean; readonly detail: string })[];
-  readonly at: string;
 }
 
 export interface SandboxIdentity {
@@ -296,6 +268,12 @@ export type ImageSource =
     }
   | { readonly kind: 'prebuilt'; readonly reference: string };
 
+export interface ListedSandbox {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly createdAt: string;
+}
+
 export interface SandboxDriver {
   readonly name: 'engine' | 'kubernetes';
   readonly images: ImageBuilder;
@@ -310,13 +288,7 @@ export interface SandboxDriver {
   /** Removes it by force, whatever its state. Not there: done. */
   destroy(name: string): Promise<void>;
   /** Names and labels of all sandboxes that carry the labels. */
-  list(labels: Readonly<Record<string, string>>): Promise<
-    readonly {
-      readonly name: string;
-      readonly labels: Readonly<Record<string, string>>;
-      readonly createdAt: string;
-    }[]
-  >;
+  list(labels: Readonly<Record<string, string>>): Promise<readonly ListedSandbox[]>;
   /**
    * What its sandboxes' network proofs are held against. Idempotent: what it makes for that is found again by its name,
    * and goes with `removeAll`. ClassifiedError EgressUnprovable where a target that must answer does not.

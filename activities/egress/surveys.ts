@@ -5,12 +5,8 @@ import type { FailureClass } from '../../domain/failures.ts';
 import { sweepLabels, workflowLabel } from '../../domain/sandbox-labels.ts';
 import type { SweepSettings } from '../../domain/sweep.ts';
 import { sweepWorkflowId } from '../../domain/workflow-ids.ts';
-import {
-  SandboxGone,
-  type EgressSurvey,
-  type SandboxDriver,
-  type SurveyRequest,
-} from '../../sandbox/port.ts';
+import type { EgressSurvey, SurveyRequest } from '../../sandbox/egress.ts';
+import { SandboxGone, type SandboxDriver } from '../../sandbox/port.ts';
 import { Cache } from '../cache.ts';
 import { untilAborted } from '../sandbox-pool.ts';
 import { storeEndpointOf, sweepTargets } from './targets.ts';
@@ -51,7 +47,7 @@ export class Surveys {
    * @throws ClassifiedError EgressUnprovable where a target that must answer does not
    */
   async begin(sweep: string, signal: AbortSignal): Promise<EgressSurvey> {
-    return lossesWaitedFor(this.#ask(await this.#requestFor(sweep), signal));
+    return this.#ask(await this.#requestFor(sweep), signal);
   }
 
   /**
@@ -62,7 +58,7 @@ export class Surveys {
   async of(sweep: string, signal: AbortSignal): Promise<EgressSurvey> {
     const request = await this.#requestFor(sweep);
     try {
-      return await lossesWaitedFor(this.#ask(request, signal));
+      return await this.#ask(request, signal);
     } catch (error) {
       if (!(error instanceof ClassifiedError) || error.failureClass !== 'EgressUnprovable') throw error;
       throw new ClassifiedError('PlatformUnavailable', error.message, { cause: error });
@@ -73,7 +69,7 @@ export class Surveys {
   #ask(request: SurveyRequest, signal: AbortSignal): Promise<EgressSurvey> {
     const age = Math.floor(this.#deps.now().getTime() / ageMs);
     const survey = this.#surveys.get(JSON.stringify([age, request]), () =>
-      this.#deps.driver.surveyEgress(request),
+      lossesWaitedFor(this.#deps.driver.surveyEgress(request)),
     );
     return untilAborted(signal, survey);
   }

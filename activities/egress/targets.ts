@@ -1,6 +1,6 @@
 // Places that no trial of a sweep may reach and only the sweep itself knows of: its models' endpoints and its store.
 import type { SweepSettings } from '../../domain/sweep.ts';
-import type { ProofTarget } from '../../sandbox/port.ts';
+import type { ProofTarget } from '../../sandbox/egress.ts';
 
 const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 

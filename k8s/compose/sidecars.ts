@@ -6,7 +6,7 @@ import type { ImageFacts } from '../../sandbox/supervised/facts.ts';
 import type { KubernetesConfig } from '../config.ts';
 import { pinned } from '../images/images.ts';
 import { keptFacts, keys, type KeptFacts } from '../labels.ts';
-import { forgetting, podOf, securityOf, type PodImage, type PodRequest } from '../pod-spec.ts';
+import { forgetting, podOf, resourcesOf, securityOf, type PodImage, type PodRequest } from '../pod-spec.ts';
 import type { SandboxService, SandboxServices } from '../../sandbox/services/spec.ts';
 import { literal, mountParts, seedContainers, sharedVolumes } from './volumes.ts';
 
@@ -139,27 +139,10 @@ function sidecarOf(
     workingDir: '/',
     env: Object.entries(service.env).map(([key, value]) => ({ name: key, value: literal(value) })),
     securityContext: securityOf(user),
-    resources: resourcesOf(service, spec.diskMiB, config),
+    resources: resourcesOf({ ...service, diskMiB: spec.diskMiB }, config, requestedDiskMiB),
     terminationMessagePath: '/dev/termination-log',
   };
 }
 
 /** What a sidecar asks of its node's disk; what it may use is what the task may. */
 const requestedDiskMiB = 64;
-
-function resourcesOf(
-  { cpus, memoryMiB }: SandboxService,
-  diskMiB: number,
-  { requestedCpus, requestedMemory }: ServicesRequest['config'],
-): NonNullable<V1Container['resources']> {
-  const milli = (cores: number): string => `${Math.max(1, Math.round(cores * 1_000))}m`;
-  const mebi = (amount: number): string => `${Math.max(1, Math.round(amount))}Mi`;
-  return {
-    requests: {
-      cpu: milli(cpus * requestedCpus),
-      memory: mebi(memoryMiB * requestedMemory),
-      'ephemeral-storage': mebi(Math.min(requestedDiskMiB, diskMiB)),
-    },
-    limits: { cpu: milli(cpus), memory: mebi(memoryMiB), 'ephemeral-storage': mebi(diskMiB) },
-  };
-}

@@ -1,14 +1,15 @@
 // The sandbox driver of a single machine: containers of Docker or Podman, for development and small sweeps.
 import { ClassifiedError } from '../../domain/errors.ts';
 import type { Task } from '../../domain/task.ts';
+import type { EgressSurvey } from '../egress.ts';
 import {
   SandboxGone,
-  type EgressSurvey,
   type ImageBuilder,
   type Sandbox,
   type SandboxDriver,
   type SandboxIdentity,
   type SandboxSpec,
+  type ListedSandbox,
 } from '../port.ts';
 import { attach, bootOf } from '../supervised/supervised-sandbox.ts';
 import { containerOf, keptFacts, labels } from './container.ts';
@@ -101,13 +102,7 @@ class EngineDriver implements SandboxDriver {
     }
   }
 
-  async list(wanted: Readonly<Record<string, string>>): Promise<
-    readonly {
-      readonly name: string;
-      readonly labels: Readonly<Record<string, string>>;
-      readonly createdAt: string;
-    }[]
-  > {
+  async list(wanted: Readonly<Record<string, string>>): Promise<readonly ListedSandbox[]> {
     const label = [labels.spec, ...Object.entries(wanted).map(([key, value]) => `${key}=${value}`)];
     const answer = await engineCall('listing containers', (abortSignal) =>
       this.#engine.docker.listContainers({ all: true, filters: { label }, abortSignal }),

@@ -21,10 +21,6 @@ export class ConnectionLost extends Error {
   }
 }
 
-export function encodeFrame(type: FrameType, payload: Uint8Array): Buffer {
-  return Buffer.concat([headerOf(type, payload.byteLength), payload]);
-}
-
 function headerOf(type: FrameType, payloadBytes: number): Buffer {
   const header = Buffer.allocUnsafe(headerBytes);
   header.writeUInt32BE(payloadBytes, 0);

@@ -1,6 +1,7 @@
 // What a driver supplies for one sandbox; everything else a sandbox can do is spoken over the supervisor's protocol.
 import type { Duplex } from 'node:stream';
-import type { ProofTarget, SandboxState } from '../port.ts';
+import type { ProofTarget } from '../egress.ts';
+import type { SandboxState } from '../port.ts';
 
 /** How a stream to `supervisor connect` came to its end, as far as the driver can tell. */
 export interface StreamEnding {

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { NetworkProof } from '../../domain/network.ts';
 import { ConnectionLost } from '../protocol/frames.ts';
 import { ProofResponse } from '../protocol/responses.ts';
-import type { EgressSurvey, ProofTarget } from '../port.ts';
+import type { EgressSurvey, ProofTarget } from '../egress.ts';
 import { recovering } from './recovery.ts';
 import type { Supervised } from './supervised.ts';
 

@@ -4,10 +4,10 @@ import type { NetworkProof } from '../../domain/network.ts';
 import type { Artifact } from '../../domain/task.ts';
 import type { Connection } from '../protocol/connection.ts';
 import { EmptyResponse, UsageResponse } from '../protocol/responses.ts';
+import type { EgressSurvey } from '../egress.ts';
 import type {
   Command,
   CommandResult,
-  EgressSurvey,
   GetOptions,
   GetResult,
   PutOptions,

@@ -3,10 +3,10 @@ import type { Readable } from 'node:stream';
 import type { DeltaEntry } from '../../domain/delta.ts';
 import { ClassifiedError } from '../../domain/errors.ts';
 import type { NetworkProof } from '../../domain/network.ts';
+import type { EgressSurvey } from '../../sandbox/egress.ts';
 import type {
   Command,
   CommandResult,
-  EgressSurvey,
   Sandbox,
   SandboxDriver,
   SandboxIdentity,

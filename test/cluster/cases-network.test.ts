@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { CoreV1Api, NetworkingV1Api } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EgressSurvey } from '../../sandbox/port.ts';
+import type { EgressSurvey } from '../../sandbox/egress.ts';
 import { sh, specOf, withSandbox } from '../sandbox/conformance/harness.ts';
 import { clusterHarness, type ClusterHarness } from '../support/cluster-harness.ts';
 import { openClusterScene, type ClusterScene } from '../support/cluster-scene.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CoreV1Api, NetworkingV1Api } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EgressSurvey, SurveyRequest } from '../../sandbox/port.ts';
+import type { EgressSurvey, SurveyRequest } from '../../sandbox/egress.ts';
 import { sh, withSandbox } from '../sandbox/conformance/harness.ts';
 import { ownCluster } from '../support/cluster.ts';
 import { clusterHarness, type ClusterHarness } from '../support/cluster-harness.ts';

@@ -16,7 +16,7 @@ import {
   writeDriverFile,
   type ClusterScene,
 } from '../support/cluster-sweep.ts';
-import { readHostile, writeHostileTask } from '../support/hostile.ts';
+import { expectNoWin, readHostile, writeHostileTask } from '../support/hostile.ts';
 import { expectCode, root, type Ended } from '../support/passband.ts';
 import { serveSolutions } from '../support/scripted-agents.ts';
 
@@ -83,12 +83,7 @@ describe('under the separate verifier', () => {
   test.each(attacks.map((attack) => [attack.name, attack] as const))(
     'C52: %s does not win',
     (name, attack) => {
-      const verdict = verdictOf(name);
-      expect(verdict.environmentMode).toBe('separate');
-      expect(attack.results).toContain(verdict.result);
-      expect(attack.endings).toContain(verdict.ending);
-      if (attack.details !== undefined) expect(attack.details).toContain(verdict.detail);
-      expect(verdict.reward).not.toBe(1);
+      expectNoWin(attack, verdictOf(name));
     },
   );
 

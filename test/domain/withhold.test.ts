@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DeltaEntry, PristineFacts } from '../../domain/delta.ts';
 import { withhold, type Withholding } from '../../domain/withhold.ts';
+import { deltaEntry as entry } from '../support/delta-entry.ts';
 
 const facts: PristineFacts = {
   path: [
@@ -25,18 +26,6 @@ const facts: PristineFacts = {
   homes: ['/root', '/home/dev'],
   workdir: '/work',
 };
-
-const entry = (path: string, fields: Partial<DeltaEntry> = {}): DeltaEntry => ({
-  path,
-  change: 'added',
-  kind: 'file',
-  mode: 0o644,
-  uid: 0,
-  gid: 0,
-  bytes: 1,
-  target: null,
-  ...fields,
-});
 
 const judged = (
   entries: readonly DeltaEntry[],

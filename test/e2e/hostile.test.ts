@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Verdict } from '../../domain/verdict.ts';
 import type { KnownRateServer } from '../../instruments/known-rate/server.ts';
-import { attackOf, readHostile, serveAttacks, writeHostileTask } from '../support/hostile.ts';
+import { expectNoWin, attackOf, readHostile, serveAttacks, writeHostileTask } from '../support/hostile.ts';
 import { expectCode, openScene, type Ended, type Scene } from '../support/passband.ts';
 import { verdictsOf } from '../support/store-files.ts';
 import { ensureBase } from '../support/base-image.ts';
@@ -55,12 +55,7 @@ describe('under the separate verifier', () => {
   test.each(attacks.map((attack) => [attack.name, attack] as const))(
     'C52: %s does not win',
     (name, attack) => {
-      const verdict = verdictOf(name);
-      expect(verdict.environmentMode).toBe('separate');
-      expect(attack.results).toContain(verdict.result);
-      expect(attack.endings).toContain(verdict.ending);
-      if (attack.details !== undefined) expect(attack.details).toContain(verdict.detail);
-      expect(verdict.reward).not.toBe(1);
+      expectNoWin(attack, verdictOf(name));
     },
   );
 

@@ -3,7 +3,7 @@ import { canaryPod } from '../../k8s/canary-pod.ts';
 import { clusterTargets, distinctTargets, nameserverOf, resolved } from '../../k8s/canary-targets.ts';
 import { KubernetesConfigSchema } from '../../k8s/config.ts';
 import { canaryLabel } from '../../k8s/network-policy.ts';
-import type { ProofTarget } from '../../sandbox/port.ts';
+import type { ProofTarget } from '../../sandbox/egress.ts';
 
 const places = {
   server: 'https://172.30.0.1:6443',

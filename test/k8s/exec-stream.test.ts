@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import WebSocket, { WebSocketServer } from 'ws';
 import { channels, ExecStream, outcomeOf, subprotocols } from '../../k8s/exec-stream.ts';
-import { encodeFrame, writeFrame } from '../../sandbox/protocol/frames.ts';
+import { writeFrame } from '../../sandbox/protocol/frames.ts';
+import { encodeFrame } from '../support/encode-frame.ts';
 
 const servers: WebSocketServer[] = [];
 const streams: ExecStream[] = [];

@@ -11,7 +11,7 @@ import type { SandboxDriver } from '../../sandbox/port.ts';
 import type { Harness, ImageKind, Platform } from '../sandbox/conformance/harness.ts';
 import { ownCluster, startTestCluster, type TestCluster } from './cluster.ts';
 import { buildImage, contextOf } from './engine-harness.ts';
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+import { startTcpProxy, type TcpProxy } from './cut-proxy.ts';
 
 export const clusterPlatform: Platform = {
   // restartPolicy Never.

@@ -1,8 +1,10 @@
 // Hostile solutions as agents: what each does and may come to, and a task folder for each.
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { expect } from 'vitest';
 import { z } from 'zod';
 import { endings, failedDetails, results } from '../../domain/failures.ts';
+import type { Verdict } from '../../domain/verdict.ts';
 import type { KnownRateServer } from '../../instruments/known-rate/server.ts';
 import { root } from './passband.ts';
 import { serveSolutions } from './scripted-agents.ts';
@@ -45,6 +47,15 @@ export async function writeHostileTask(
   for (const [from, to] of slower) toml = toml.replace(from, to);
   if (mode === 'shared') toml = toml.replace('[verifier]', '[verifier]\nenvironment_mode = "shared"');
   await writeFile(file, toml);
+}
+
+/** The verdict that an attack may come to under the separate verifier: one of its own, and no win. */
+export function expectNoWin(attack: Hostile, verdict: Verdict): void {
+  expect(verdict.environmentMode).toBe('separate');
+  expect(attack.results).toContain(verdict.result);
+  expect(attack.endings).toContain(verdict.ending);
+  if (attack.details !== undefined) expect(attack.details).toContain(verdict.detail);
+  expect(verdict.reward).not.toBe(1);
 }
 
 /** The attack that a task's folder is named after. */

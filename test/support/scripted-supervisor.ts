@@ -1,7 +1,7 @@
 // A supervisor's side of the protocol for unit tests: answers as a test tells it, over streams in memory.
 import { createHash } from 'node:crypto';
 import { duplexPair, type Duplex } from 'node:stream';
-import { encodeFrame } from '../../sandbox/protocol/frames.ts';
+import { encodeFrame } from './encode-frame.ts';
 import type { SandboxFacts } from '../../sandbox/supervised/facts.ts';
 import type { Link } from '../../sandbox/supervised/link.ts';
 import { attach, type SupervisedSandbox } from '../../sandbox/supervised/supervised-sandbox.ts';

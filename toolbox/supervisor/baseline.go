@@ -1,4 +1,4 @@
-// The baseline: what the root looked like when PID 1 began, where the difference can be seen from nowhere else.
+// The baseline: what the root looked like when PID 1 began, which every delta is told against.
 package main
 
 import (

@@ -2,7 +2,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Surveys } from '../../../activities/egress/surveys.ts';
 import { ClassifiedError } from '../../../domain/errors.ts';
-import { SandboxGone, type EgressSurvey, type SurveyRequest } from '../../../sandbox/port.ts';
+import type { EgressSurvey, SurveyRequest } from '../../../sandbox/egress.ts';
+import { SandboxGone } from '../../../sandbox/port.ts';
 import { settingsOf } from '../../support/sweep-data.ts';
 
 const start = Date.parse('2026-01-01T00:00:00.000Z');

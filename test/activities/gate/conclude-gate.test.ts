@@ -6,7 +6,6 @@ import { readGate } from '../../../activities/gate/read-gate.ts';
 import { readGround } from '../../../activities/ground.ts';
 import { trialGrading } from '../../../activities/subject.ts';
 import { readPlanOf } from '../../../activities/world.ts';
-import type { DeltaEntry } from '../../../domain/delta.ts';
 import { ClassifiedError } from '../../../domain/errors.ts';
 import { GateRecordSchema, type GateRecord } from '../../../domain/gate.ts';
 import { planKey, settingsKey, refusalKey, sweepGateKey } from '../../../domain/layout.ts';
@@ -14,19 +13,11 @@ import { PlanSchema, SweepSettingsSchema, type Plan } from '../../../domain/swee
 import { putJson, readJson } from '../../../store/objects.ts';
 import { quiet, type Behaviour } from '../fake-driver.ts';
 import { openLab, type Lab, type LabOptions } from '../lab.ts';
+import { deltaEntry } from '../../support/delta-entry.ts';
 import { settingsOf } from '../../support/sweep-data.ts';
 import { stepOf } from '../../support/task-data.ts';
 
-const changed: DeltaEntry = {
-  path: '/work/out.txt',
-  change: 'added',
-  kind: 'file',
-  mode: 0o644,
-  uid: 0,
-  gid: 0,
-  bytes: 1,
-  target: null,
-};
+const changed = deltaEntry('/work/out.txt');
 const ctrf = JSON.stringify({
   results: {
     tests: [

@@ -2,23 +2,12 @@
 import { phases, readPhase, type VerifyRecord } from '../../../activities/phase-records.ts';
 import { resolveSubject } from '../../../activities/subject.ts';
 import type { Subject } from '../../../activities/types.ts';
-import type { DeltaEntry } from '../../../domain/delta.ts';
 import { quiet, type Behaviour } from '../fake-driver.ts';
+import { deltaEntry } from '../../support/delta-entry.ts';
 import type { Lab } from '../lab.ts';
 
 export const pass = { 'reward.txt': '1\n' };
 export const fail = { 'reward.txt': '0\n' };
-
-export const entry = (path: string): DeltaEntry => ({
-  path,
-  change: 'added',
-  kind: 'file',
-  mode: 0o644,
-  uid: 0,
-  gid: 0,
-  bytes: 1,
-  target: null,
-});
 
 /** A verifier whose test.sh leaves these files. */
 export const leaving = (files: Readonly<Record<string, string>>): Behaviour => ({
@@ -29,7 +18,10 @@ export const leaving = (files: Readonly<Record<string, string>>): Behaviour => (
     return { exitCode: 1 };
   },
 });
-export const agentWith = (...paths: string[]): Behaviour => ({ ...quiet, entries: paths.map(entry) });
+export const agentWith = (...paths: string[]): Behaviour => ({
+  ...quiet,
+  entries: paths.map((path) => deltaEntry(path)),
+});
 export const throwing = (error: Error): Behaviour => ({
   ...quiet,
   onRun: ({ argv }) => (argv[0] === '/tests/test.sh' ? Promise.reject(error) : {}),

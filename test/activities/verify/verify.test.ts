@@ -10,17 +10,9 @@ import { ClassifiedError } from '../../../domain/errors.ts';
 import { SandboxGone } from '../../../sandbox/port.ts';
 import { quiet, type Behaviour } from '../fake-driver.ts';
 import { openLab, type Lab, type LabOptions } from '../lab.ts';
-import {
-  agentWith,
-  entry,
-  fail,
-  filling,
-  leaving,
-  pass,
-  throwing,
-  verificationRecord,
-} from './behaviours.ts';
+import { agentWith, fail, filling, leaving, pass, throwing, verificationRecord } from './behaviours.ts';
 import { stepOf } from '../../support/task-data.ts';
+import { deltaEntry } from '../../support/delta-entry.ts';
 
 let lab: Lab;
 afterEach(async () => {
@@ -122,7 +114,7 @@ describe('a separate verifier', () => {
 
   it('is disputed where a setuid bit that was dropped makes it pass', async () => {
     const { verification, sandboxes } = await graded({
-      agent: { ...quiet, entries: [{ ...entry('/work/helper'), mode: 0o4755 }] },
+      agent: { ...quiet, entries: [deltaEntry('/work/helper', { mode: 0o4755 })] },
       'verifier-0': leaving(fail),
       'verifier-restored-0': leaving(pass),
     });

@@ -2,7 +2,8 @@ import { duplexPair, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Connection, SupervisorError } from '../../../sandbox/protocol/connection.ts';
-import { ConnectionLost, encodeFrame, maxDataBytes } from '../../../sandbox/protocol/frames.ts';
+import { ConnectionLost, maxDataBytes } from '../../../sandbox/protocol/frames.ts';
+import { encodeFrame } from '../../support/encode-frame.ts';
 import {
   EmptyResponse,
   GetResponse,

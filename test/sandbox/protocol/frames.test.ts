@@ -1,7 +1,8 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ConnectionLost, encodeFrame, FrameReader, maxDataBytes } from '../../../sandbox/protocol/frames.ts';
+import { ConnectionLost, FrameReader, maxDataBytes } from '../../../sandbox/protocol/frames.ts';
+import { encodeFrame } from '../../support/encode-frame.ts';
 
 const reading = (bytes: Uint8Array): FrameReader => {
   const stream = new PassThrough();

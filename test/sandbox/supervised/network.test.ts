@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NetworkProofSchema } from '../../../domain/network.ts';
-import type { EgressSurvey, ProofTarget } from '../../../sandbox/port.ts';
+import type { EgressSurvey, ProofTarget } from '../../../sandbox/egress.ts';
 import type { Link } from '../../../sandbox/supervised/link.ts';
 import { scriptedSandbox } from '../../support/scripted-supervisor.ts';
 
