@@ -343,7 +343,7 @@ describe('values that are refused, each in a line', () => {
     [
       'a survey that need prove nothing',
       { kubernetes: { ...kubernetes, proof: { required: [] } } },
-      /proof\.required: empty/,
+      /proof\/required': minItems/,
     ],
     [
       'images to build without BuildKit',
