@@ -32,6 +32,7 @@ export async function passBarrier(world: World, { subject }: PhaseInput, run: Ru
     format: 'passband.phase.barrier',
     version: 1,
     network,
+    memoryEnds: sandbox.memoryEnds,
   });
 }
 

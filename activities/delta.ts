@@ -66,8 +66,6 @@ async function take(world: World, grading: Grading, index: number, run: Run): Pr
   let network: NetworkProof | null = null;
   try {
     const sandbox = await openAgentSandbox(world, grading);
-    // While the agent's processes still run: what they could reach until now.
-    network = await proveStillClosed(world, { sandbox, grading, run });
     const ground = await readGround(world, grading);
     let content: Ref | null = null;
     const watch = { signal: run.signal, world };
@@ -78,6 +76,10 @@ async function take(world: World, grading: Grading, index: number, run: Run): Pr
         if (isLastStep(grading, index)) await sandbox.endProcesses();
         else await sandbox.pause();
       }
+      // In shared mode beside whatever runs: nothing of it is stopped before the tests.
+      const proved = await proveStillClosed(world, { sandbox, grading, run: { signal } });
+      network = proved.network;
+      warnings.push(...proved.warnings);
       return takeFrom(sandbox, stepAt(grading, index), ground, async (tar) => {
         content = await world.store.putBlob(tar);
       });

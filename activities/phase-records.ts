@@ -36,6 +36,7 @@ export const ProvisionRecordSchema = z.strictObject({
 export const BarrierRecordSchema = z.strictObject({
   ...head('barrier'),
   network: NetworkProofSchema,
+  memoryEnds: SandboxRecordSchema.shape.memoryEnds,
 });
 
 /** Written when a step is set up and its agent may begin: what was laid is not laid over the agent's work again. */

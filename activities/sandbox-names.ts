@@ -1,6 +1,5 @@
 // Names and labels of a generation's sandboxes: derived, so that whoever asks again finds the same ones.
 import { createHash } from 'node:crypto';
-import { sandboxLabel } from '../domain/slug.ts';
 import { sweepLabels, workflowLabel } from '../domain/sandbox-labels.ts';
 import type { Grading } from './subject.ts';
 
@@ -39,8 +38,8 @@ export function sandboxLabels({
     ...generationLabels(generationId(storeId, grading)),
     ...sweepLabels(storeId, grading.plan.sweep),
     [workflowLabel]: workflow,
-    'passband.task': sandboxLabel(grading.task.slug),
-    'passband.phase': sandboxLabel(phase),
-    'passband.trial': sandboxLabel(`${grading.name}.g${grading.generation}`),
+    'passband.task': grading.task.slug,
+    'passband.phase': phase,
+    'passband.trial': `${grading.name}.g${grading.generation}`,
   };
 }

@@ -128,7 +128,8 @@ async function agentSandboxes(world: World, grading: Grading): Promise<SandboxRe
   const { uid, host, imageDigest } = provisioned.sandbox;
   const step = grading.task.task.steps[0]?.name ?? '';
   const networkAtEnd = await networkAtEndOf(world, grading);
-  return [{ phase: 'agent', step, uid, host, imageDigest, network: barrier.network, networkAtEnd }];
+  const { network, memoryEnds } = barrier;
+  return [{ phase: 'agent', step, uid, host, imageDigest, network, networkAtEnd, memoryEnds }];
 }
 
 /** At the end of the last step that came to its delta. */

@@ -75,7 +75,7 @@ export function doctorCommand(): Command {
     .option('--namespace <name>', 'its namespace', 'default')
     .option(
       '--canary',
-      'with --sandbox kubernetes: also make three pods for a moment, and say what is seen from inside (policy, pids limit, user namespaces, OOM)',
+      'with --sandbox kubernetes: also make pods for a moment, one on each node, and say what is seen from inside (policy, pids limit, files, user namespaces, OOM)',
     )
     .option('--json', 'print one JSON document')
     .addHelpText('after', '\nExits 0 where nothing is lacking, else 69; 2 on bad input.')

@@ -12,14 +12,3 @@ export function slugOf(name: string): string {
   }).join('');
   return /^[A-Za-z0-9]/.test(safe) ? safe : `x${safe}`;
 }
-
-/** Label values take at most this many of [A-Za-z0-9._-]. */
-const labelLimit = 63;
-
-/** A text as a label's value, cut to what every driver takes: for finding sandboxes, not for telling names apart. */
-export function sandboxLabel(text: string): string {
-  return text
-    .replaceAll(/[^A-Za-z0-9._-]/g, '.')
-    .slice(0, labelLimit)
-    .replace(/[^A-Za-z0-9]+$/, '');
-}

@@ -50,6 +50,13 @@ export const VerificationSchema = z.strictObject({
 });
 export type Verification = z.infer<typeof VerificationSchema>;
 
+/**
+ * What goes with a process that passes a sandbox's memory limit: the process alone, and the episode goes on, or all of the
+ * sandbox. Kubelets on cgroup v2 take all, but for `singleProcessOOMKill`; rates under the one and the other may differ.
+ */
+export const memoryEnds = ['process', 'sandbox'] as const;
+export type MemoryEnds = (typeof memoryEnds)[number];
+
 export const SandboxRecordSchema = z.strictObject({
   phase: z.enum(['agent', 'verifier', 'verifier-restored']),
   step: z.string(),
@@ -62,6 +69,8 @@ export const SandboxRecordSchema = z.strictObject({
   network: NetworkProofSchema,
   /** Of the agent's, at the end of its last episode. Null in the others, and in verdicts from before it was looked at. */
   networkAtEnd: NetworkProofSchema.nullable().default(null),
+  /** Null where the sandbox cannot tell, and in verdicts from before it was asked. */
+  memoryEnds: z.enum(memoryEnds).nullable().default(null),
 });
 export type SandboxRecord = z.infer<typeof SandboxRecordSchema>;
 

@@ -1,7 +1,7 @@
 // What a survey of egress tries: the cluster's own places, those of the configuration, and those of the sweep.
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { ProofTarget } from '../sandbox/egress.ts';
+import type { EgressSurvey, ProofTarget } from '../sandbox/egress.ts';
 import { kubeletPort, kubeletTarget } from './pod-link.ts';
 
 /** Where the peer of a canary listens: a port that needs no right of its own. */
@@ -47,15 +47,58 @@ export function distinctTargets(lists: readonly (readonly ProofTarget[])[]): rea
   return [...byName.values()].slice(0, maxTargets);
 }
 
-/** Names as addresses: a sandbox has no names, and what it cannot look up it could not be shown to reach. */
-export function resolved(targets: readonly ProofTarget[]): Promise<readonly ProofTarget[]> {
-  return Promise.all(
-    targets.map(async (target) => {
-      if (isIP(target.host) !== 0) return target;
-      const found = await lookup(target.host).catch(() => null);
-      return found === null ? target : { ...target, host: found.address };
-    }),
-  );
+/**
+ * What the canary is asked for: each name as it stands, for it to look up in the cluster, and beside it the address that
+ * it has for us, which may be another one.
+ */
+export async function namesAndAddresses(targets: readonly ProofTarget[]): Promise<readonly ProofTarget[]> {
+  const both = targets.map(async (target) => {
+    if (isIP(target.host) !== 0) return [target];
+    const found = await lookup(target.host).catch(() => null);
+    return found === null ? [target] : [target, { ...target, host: found.address }];
+  });
+  return (await Promise.all(both)).flat();
+}
+
+/** What the canary says of one target. `address`: the one that answered. */
+interface CanaryProbe {
+  readonly outcome: string;
+  readonly detail: string;
+  readonly address: string | null;
+}
+
+/**
+ * The targets of sandboxes, which are asked for addresses alone: a name is the address that answered the canary. One that
+ * has led to none is left out where its name has an address, and else told as it stands.
+ */
+export function surveyed(
+  targets: readonly ProofTarget[],
+  probes: readonly CanaryProbe[],
+): EgressSurvey['targets'] {
+  const judged = targets.map((target, at) => {
+    const { outcome, detail, address } = probes[at] ?? {
+      ...{ outcome: 'untried', detail: 'not tried', address: null },
+    };
+    const host = isIP(target.host) === 0 ? (address ?? target.host) : target.host;
+    return { ...target, host, provable: outcome === 'open', detail };
+  });
+  const byPlace = new Map<string, EgressSurvey['targets'][number]>();
+  for (const one of judged) {
+    const named = isIP(one.host) === 0;
+    if (named && judged.some(({ name, host }) => name === one.name && isIP(host) !== 0)) continue;
+    const place = JSON.stringify([one.name, one.kind, one.host, one.port]);
+    if (byPlace.get(place)?.provable !== true) byPlace.set(place, one);
+  }
+  return [...byPlace.values()];
+}
+
+/** The names of which no place has answered. */
+export function unanswered(
+  targets: readonly ProofTarget[],
+  probes: readonly Pick<CanaryProbe, 'outcome'>[],
+): readonly string[] {
+  const answered = new Set(targets.filter((_, at) => probes[at]?.outcome === 'open').map(({ name }) => name));
+  return [...new Set(targets.map(({ name }) => name))].filter((name) => !answered.has(name));
 }
 
 /** The first nameserver of a resolv.conf, null where it names none. */

@@ -7,15 +7,22 @@ import type { z } from 'zod';
 import { ClassifiedError } from '../domain/errors.ts';
 import type { Image } from '../domain/gate.ts';
 import type { EgressSurvey, ProofTarget, SurveyRequest } from '../sandbox/egress.ts';
-import { HelloResponse, ProofResponse } from '../sandbox/protocol/responses.ts';
+import { ProofResponse } from '../sandbox/protocol/responses.ts';
 import { Connections } from '../sandbox/supervised/connections.ts';
 import { getFiles } from '../sandbox/supervised/files.ts';
 import { recovering } from '../sandbox/supervised/recovery.ts';
 import type { Supervised } from '../sandbox/supervised/supervised.ts';
 import { canaryPod } from './canary-pod.ts';
-import { clusterTargets, distinctTargets, nameserverOf, resolved } from './canary-targets.ts';
+import {
+  clusterTargets,
+  distinctTargets,
+  namesAndAddresses,
+  nameserverOf,
+  surveyed,
+  unanswered,
+} from './canary-targets.ts';
 import type { KubernetesConfig } from './config.ts';
-import { startOf, type ObservedPod } from './observed-pod.ts';
+import { lifeOf, startOf, type ObservedPod } from './observed-pod.ts';
 import type { Owners } from './owner.ts';
 import { place, type PlaceParts } from './place.ts';
 import { PodLink, type LinkParts } from './pod-link.ts';
@@ -100,14 +107,10 @@ export class Canary {
       const [service, nameserver] = await Promise.all([serviceOf(supervised), nameserverFrom(supervised)]);
       const places = { server: this.#parts.pods.client.server, service, nameserver, peer: { hostIP, podIP } };
       const named = [clusterTargets(places), config.proof.targets, request.targets];
-      const targets = await resolved(distinctTargets(named));
-      const probes = await this.#probe(supervised, targets, signal);
-      const judged = targets.map((target, at) => {
-        const { outcome, detail } = probes[at] ?? { outcome: 'unprovable', detail: 'not tried' };
-        return { ...target, provable: outcome === 'open', detail };
-      });
-      this.#require(judged);
-      return { survey: { targets: judged, at: new Date().toISOString() }, peer };
+      const asked = await namesAndAddresses(distinctTargets(named));
+      const targets = surveyed(asked, await this.#probe(supervised, asked, signal));
+      this.#require(targets);
+      return { survey: { targets, at: new Date().toISOString() }, peer };
     } finally {
       supervised.connections.close();
     }
@@ -128,7 +131,7 @@ export class Canary {
   #open(pod: ObservedPod): Supervised {
     const { name, uid } = pod.metadata;
     const { hostIP } = pod.status;
-    const link = new PodLink(this.#parts, { name, uid, startedAt: startOf(pod) ?? '', hostIP, volumes: [] });
+    const link = new PodLink(this.#parts, { name, uid, startedAt: lifeOf(pod) ?? '', hostIP, volumes: [] });
     const image = { user: '', workdir: '/', entrypoint: [] };
     return {
       link,
@@ -150,7 +153,7 @@ export class Canary {
         connection.exchange({ request, response: ProofResponse, signal }),
       );
       const probes = response.probes ?? [];
-      const silent = targets.filter((_, at) => probes[at]?.outcome !== 'open').map(({ name }) => name);
+      const silent = unanswered(targets, probes);
       const required = silent.some((name) => this.#parts.config.proof.required.includes(name));
       // One more look for those that need not answer, all the time there is for those that must.
       const over = performance.now() + (required ? 0 : settleMs - answerMs) > until;
@@ -161,18 +164,12 @@ export class Canary {
 
   #require(targets: EgressSurvey['targets']): void {
     const { config } = this.#parts;
-    const missing = config.proof.required
-      .map(
-        (name) =>
-          targets.find((target) => target.name === name) ?? {
-            name,
-            provable: false,
-            detail: 'no such target',
-          },
-      )
-      .filter(({ provable }) => !provable);
+    const reached = new Set(targets.filter(({ provable }) => provable).map(({ name }) => name));
+    const missing = config.proof.required.filter((name) => !reached.has(name));
     if (missing.length === 0) return;
-    const told = missing.map(({ name, detail }) => `${name} (${detail})`).join(', ');
+    const detailOf = (name: string): string =>
+      targets.find((target) => target.name === name)?.detail ?? 'no such target';
+    const told = missing.map((name) => `${name} (${detailOf(name)})`).join(', ');
     throw new ClassifiedError(
       'EgressUnprovable',
       `the canary in namespace ${config.namespace}, which the policy must let out, does not reach ${told}: see proof.required`,
@@ -184,11 +181,9 @@ export class Canary {
 async function serviceOf(
   supervised: Supervised,
 ): Promise<{ readonly host: string; readonly port: number } | null> {
-  const { response } = await recovering(supervised, 'canary', (connection) =>
-    connection.exchange({ request: { op: 'hello' }, response: HelloResponse }),
-  );
-  const host = response.env['KUBERNETES_SERVICE_HOST'];
-  const port = Number(response.env['KUBERNETES_SERVICE_PORT']);
+  const { env } = await recovering(supervised, 'canary', (connection) => connection.greet());
+  const host = env['KUBERNETES_SERVICE_HOST'];
+  const port = Number(env['KUBERNETES_SERVICE_PORT']);
   return host === undefined || !Number.isInteger(port) ? null : { host, port };
 }
 

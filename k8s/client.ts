@@ -9,6 +9,7 @@ import { aborted } from '../sandbox/aborted.ts';
 import { ClassifiedError, InputError } from '../domain/errors.ts';
 import type { KubernetesConfig } from './config.ts';
 import { connectionError, isBrokenConnection, refusalOf } from './kube-errors.ts';
+import { ServerClock } from './server-clock.ts';
 
 /** Calls take milliseconds; an API server that is silent for this long is not there for us. */
 const callTimeoutMs = 30_000;
@@ -36,6 +37,7 @@ export type Credentials = RequestOptions;
 
 export class Client {
   readonly config: KubeConfig;
+  readonly clock = new ServerClock();
   readonly #cluster: Cluster;
   #dispatcher: { readonly key: string; readonly use: Dispatcher } | null = null;
 
@@ -129,7 +131,7 @@ export class Client {
     const credentials = await this.credentials();
     const url = new URL(this.server + call.path);
     for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value);
-    return request(url, {
+    const answer = await request(url, {
       method: call.method ?? 'GET',
       headers: {
         accept: 'application/json',
@@ -143,6 +145,8 @@ export class Client {
       // A watch is silent for longer; whoever reads one looks at that himself.
       bodyTimeout: 0,
     });
+    this.clock.heard(answer.headers['date']);
+    return answer;
   }
 
   /** Connections are kept for as long as the certificates are the same. */

@@ -54,9 +54,8 @@ export const KubernetesConfigSchema = z.strictObject({
       tolerations: z.array(TolerationSchema).default([]),
       priorityClassName: nameSchema.optional(),
       imagePullSecrets: z.array(nameSchema).default([]),
-      /** The share of a task's cpus and memory that a pod requests; its limits are the task's own, whole. */
+      /** The share of a task's cpus that a pod requests; its limit is the task's own, whole. Memory is requested whole. */
       requestedCpus: z.number().gt(0).max(1).default(1),
-      requestedMemory: z.number().gt(0).max(1).default(1),
     })
     .prefault({}),
   /** How long a pod may wait for a place on a node, or for an image, before its activity is asked again. */

@@ -23,8 +23,8 @@ import { KubernetesImages } from './images/images.ts';
 import { Registry, type RegistryFacts } from './images/registry.ts';
 import { givenLabels, keptFacts, selectorOf, type KeptFacts } from './labels.ts';
 import { Nodes } from './nodes.ts';
-import { startOf, type ObservedPod } from './observed-pod.ts';
-import { Owners } from './owner.ts';
+import { lifeOf, type ObservedPod } from './observed-pod.ts';
+import { isOwner, Owners } from './owner.ts';
 import { checkPermissions } from './permissions.ts';
 import { place, type PlaceParts } from './place.ts';
 import { PodLink, type LinkedPod, type LinkParts } from './pod-link.ts';
@@ -109,6 +109,7 @@ class KubernetesDriver implements SandboxDriver {
   }
 
   async destroy(name: string): Promise<void> {
+    if (isOwner(name)) return this.#owners.remove(name);
     await this.#parts.pods.remove(name);
     for (const sandbox of this.#open) {
       if (sandbox.identity.name === name) await sandbox.close();
@@ -116,14 +117,17 @@ class KubernetesDriver implements SandboxDriver {
   }
 
   async list(wanted: Readonly<Record<string, string>>): Promise<readonly ListedSandbox[]> {
-    const pods = await this.#parts.pods.list(selectorOf(wanted));
-    return pods
+    let pods: Promise<readonly ObservedPod[]> | undefined;
+    const list = () => (pods ??= this.#parts.pods.list(selectorOf(wanted)));
+    const idle = await this.#owners.idle(wanted, list);
+    const sandboxes = (await list())
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       .map(({ metadata }) => ({
         name: metadata.name,
         labels: givenLabels(metadata.annotations) ?? {},
         createdAt: metadata.creationTimestamp,
       }));
+    return [...sandboxes, ...idle];
   }
 
   surveyEgress(request: SurveyRequest, signal?: AbortSignal): Promise<EgressSurvey> {
@@ -168,7 +172,7 @@ class KubernetesDriver implements SandboxDriver {
   async #userNamespaces(): Promise<boolean> {
     const { userNamespaces, runtimeClassName } = this.#config.pod;
     if (userNamespaces !== 'auto') return userNamespaces === 'always';
-    return this.#parts.nodes.haveUserNamespaces(runtimeClassName ?? '');
+    return this.#parts.nodes.haveUserNamespaces(runtimeClassName ?? null);
   }
 
   /** What the images of the sidecars say, by service. */
@@ -190,7 +194,7 @@ class KubernetesDriver implements SandboxDriver {
     const kept = keptFacts(metadata.annotations);
     if (kept === null)
       throw new ClassifiedError('Unexpected', `pod ${name} says nothing of what it was made for`);
-    const startedAt = startOf(pod);
+    const startedAt = lifeOf(pod);
     if (startedAt === null) {
       throw new SandboxGone(hasEnded(pod) ? endOf(pod) : deletedState(name));
     }
@@ -214,21 +218,22 @@ class KubernetesDriver implements SandboxDriver {
   }
 
   /**
-   * Those that are still there. The identity of a sandbox says nothing of them: none of them is started anew in a pod of
-   * ours.
+   * Those that are still there. `linked` says which ones they are: another in the place of one is another life of the
+   * whole sandbox, and each is asked for the container that it was made in.
    */
   async #attachServices(
     { services, network }: KeptFacts,
     linked: LinkedPod,
     identity: Omit<SandboxIdentity, 'bootId'>,
   ): Promise<ReadonlyMap<string, Sandbox>> {
-    const attached = new Map<string, Sandbox>();
     const attachOne = async ({ name, container, image, imageDigest }: KeptFacts['services'][number]) => {
       const link = new PodLink(this.#parts, { ...linked, volumes: [], service: { name, container } });
       const own = { ...identity, name: `${linked.name}/${name}`, imageDigest, bootId: null };
-      attached.set(name, await attach(link, { image, env: {}, network, baseline: false }, own));
+      return [name, await attach(link, { image, env: {}, network, baseline: false }, own)] as const;
     };
     const settled = await Promise.allSettled(services.map(attachOne));
+    // In the order of the task, whichever came first.
+    const attached = new Map(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
     const failed = settled.find((one) => one.status === 'rejected' && !(one.reason instanceof SandboxGone));
     // Where the pod itself is gone, its own container tells.
     if (failed?.status !== 'rejected') return attached;

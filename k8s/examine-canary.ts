@@ -1,163 +1,127 @@
-// What doctor sees with pods of its own: the policy from inside, the pids limit, user namespaces, what an OOM ends.
+// What doctor sees with pods of its own: what a canary reaches, and what a trial's pod sees on each node.
 import { randomUUID } from 'node:crypto';
 import { ClassifiedError } from '../domain/errors.ts';
+import type { Image } from '../domain/gate.ts';
 import { sweepLabels } from '../domain/sandbox-labels.ts';
 import type { EgressSurvey } from '../sandbox/egress.ts';
-import { SandboxGone, type Sandbox, type SandboxDriver } from '../sandbox/port.ts';
+import type { SandboxDriver } from '../sandbox/port.ts';
 import type { ClusterFinding } from './cluster-finding.ts';
+import { has, lookFrom, lookingPod, memoryPart } from './examine-node.ts';
+import type { UsableNode } from './nodes-room.ts';
 
 /** Small, anywhere, and with a shell. */
 const image = 'busybox:1';
 const lifetimeSec = 300;
-const settleMs = 15_000;
-const commandMs = 30_000;
-const memoryMiB = 512;
-/** More than our default for a task (512), and than kubelets are usually given (1,024). */
-const mostProcesses = 1_200;
-/** Doubles a string until there is no memory for it. */
-const hog = 'x=0123456789abcdef; while :; do x=$x$x; done';
+/** Nodes that are looked at: one of each kind is most often among them. */
+const mostNodes = 8;
 
-const has = (part: string, what: string): ClusterFinding => ({ part, state: 'has', what, mend: null });
+export interface CanaryCluster {
+  readonly driver: SandboxDriver;
+  readonly nodes: readonly UsableNode[];
+  /** A driver whose sandboxes are on this node; closed when it was looked at. */
+  on(node: UsableNode): SandboxDriver;
+}
+
+interface Looking {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly image: Image;
+  readonly survey: EgressSurvey;
+  readonly signal: AbortSignal;
+}
+
+interface NodeFindings {
+  readonly node: string;
+  readonly findings: readonly ClusterFinding[];
+}
 
 /**
- * Makes a canary, its peer and a sandbox as a sweep would, looks, and removes them. A part that cannot be seen is a
- * finding; what could not be removed again is thrown.
+ * Makes a canary, its peer and a sandbox on each node as a sweep would, looks, and removes them. A part that cannot be
+ * seen is a finding; what could not be removed again is thrown.
  */
-export async function examineCanary(driver: SandboxDriver, signal: AbortSignal): Promise<ClusterFinding[]> {
+export async function examineCanary(cluster: CanaryCluster, signal: AbortSignal): Promise<ClusterFinding[]> {
+  const { driver, nodes } = cluster;
   const id = randomUUID().slice(0, 8);
   const labels = sweepLabels('doctor', id);
   const name = `pb-doctor-${id}`;
   try {
     const request = { name: `${name}-egress`, labels, targets: [], lifetimeSec };
     const survey = await driver.surveyEgress(request, signal);
-    const sandbox = await driver.create(
-      {
-        ...{
-          name: `${name}-agent`,
-          labels,
-          image: await driver.images.ensure({ kind: 'prebuilt', reference: image }, signal),
-        },
-        ...{
-          cpus: 0.1,
-          memoryMiB,
-          diskMiB: 64,
-          pids: 64,
-          env: {},
-          workdir: null,
-          network: 'deny',
-          baseline: false,
-          lifetimeSec,
-        },
-      },
-      signal,
+    const looking = {
+      ...{ name, labels, survey, signal },
+      image: await driver.images.ensure({ kind: 'prebuilt', reference: image }, signal),
+    };
+    const looked = await Promise.all(
+      nodes.slice(0, mostNodes).map((node, at) => lookAt(cluster.on(node), node, at, looking)),
     );
-    return [
-      canaryFinding(survey),
-      await policyFinding(sandbox, survey, signal),
-      await seen('user namespaces', () => userNamespaceFinding(sandbox)),
-      await seen('pids limit', () => pidsFinding(sandbox)),
-      // Last: the sandbox may be gone with it.
-      await seen('out of memory', () => oomFinding(sandbox)),
-    ];
+    return [canaryFinding(survey, nodes), ...together(looked)];
   } catch (error) {
     signal.throwIfAborted();
-    const failureClass = error instanceof ClassifiedError ? `${error.failureClass}: ` : '';
-    const what = `${failureClass}${error instanceof Error ? error.message : String(error)}`;
-    return [{ part: 'canary', state: 'lacks', what, mend: 'see docs/run-kubernetes.md' }];
+    return [{ part: 'canary', state: 'lacks', what: wordsOf(error), mend: 'see docs/run-kubernetes.md' }];
   } finally {
     await driver.removeAll(labels);
   }
 }
 
-/** What cannot be seen is worth a note, and no reason not to grade. */
-async function seen(part: string, look: () => Promise<ClusterFinding>): Promise<ClusterFinding> {
+async function lookAt(
+  driver: SandboxDriver,
+  { name: node }: UsableNode,
+  at: number,
+  { name, labels, image, survey, signal }: Looking,
+): Promise<NodeFindings> {
   try {
-    return await look();
+    const sandbox = await driver.create(
+      {
+        ...{ name: `${name}-node${at}`, labels, image, ...lookingPod },
+        ...{ env: {}, workdir: null, network: 'deny', baseline: false, lifetimeSec },
+      },
+      signal,
+    );
+    return { node, findings: await lookFrom(sandbox, survey, signal) };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return { part, state: 'note', what: `it could not be seen: ${why}`, mend: null };
+    signal.throwIfAborted();
+    const what = `no trial's pod could be looked from: ${wordsOf(error)}`;
+    return { node, findings: [{ part: 'node', state: 'lacks', what, mend: 'mend the node, or cordon it' }] };
+  } finally {
+    await driver.close();
   }
 }
 
-function canaryFinding({ targets }: EgressSurvey): ClusterFinding {
+const wordsOf = (error: unknown): string => {
+  const failureClass = error instanceof ClassifiedError ? `${error.failureClass}: ` : '';
+  return `${failureClass}${error instanceof Error ? error.message : String(error)}`;
+};
+
+function canaryFinding({ targets }: EgressSurvey, nodes: readonly UsableNode[]): ClusterFinding {
   const names = (provable: boolean): string =>
     targets
       .filter((target) => target.provable === provable)
       .map((target) => target.name)
       .join(', ') || 'none';
+  const left = nodes.length - mostNodes;
+  const unseen = left > 0 ? `; ${left} nodes were not looked at` : '';
   return has(
     'canary',
-    `what answers a pod that is let out: ${names(true)}; what does not, and proves nothing: ${names(false)}`,
+    `what answers a pod that is let out: ${names(true)}; what does not, and proves nothing: ${names(false)}${unseen}`,
   );
 }
 
-async function policyFinding(
-  sandbox: Sandbox,
-  survey: EgressSurvey,
-  signal: AbortSignal,
-): Promise<ClusterFinding> {
-  const { outcome, probes, settledMs } = await sandbox.proveNetwork(survey, { settleMs, signal });
-  const open = probes.filter((probe) => probe.outcome === 'open').map(({ target }) => target);
-  if (outcome === 'open') {
-    return {
-      part: 'policy',
-      state: 'lacks',
-      what: `a sandbox reaches ${open.join(', ') || 'a network'}`,
-      mend: 'the network plugin must enforce NetworkPolicy, and the policies of helm/passband must be in the namespace',
-    };
-  }
-  const late = settledMs === undefined ? '' : `, ${settledMs} ms after the pod began`;
-  return has('policy', `a sandbox reaches none of ${probes.length} targets (${outcome})${late}`);
+const weights = { lacks: 2, note: 1, has: 0 } as const;
+
+/** A finding for each part: the worst of what was seen of it, with each thing that was seen and on which nodes. */
+function together(looked: readonly NodeFindings[]): readonly ClusterFinding[] {
+  const all = looked.flatMap(({ node, findings }) => findings.map((finding) => ({ node, finding })));
+  return [...Map.groupBy(all, ({ finding }) => finding.part)].map(([part, seen]) => {
+    const byWords = [...Map.groupBy(seen, ({ finding }) => finding.what)];
+    const worst = seen
+      .map(({ finding }) => finding)
+      .reduce((one, other) => (weights[other.state] > weights[one.state] ? other : one));
+    const what = byWords
+      .map(([words, on]) => `${words} (${on.map(({ node }) => node).join(', ')})`)
+      .join('; ');
+    const mixed = part === memoryPart && byWords.length > 1;
+    return mixed ? { part, state: 'note', what, mend: alike } : { ...worst, what };
+  });
 }
 
-/** A limit of the pod is not seen from its container: as many are started as there may be. */
-async function pidsFinding(sandbox: Sandbox): Promise<ClusterFinding> {
-  const argv = [
-    'sh',
-    '-c',
-    `i=0; while [ $i -lt ${mostProcesses} ]; do sleep 300 & i=$((i+1)); echo $i; done`,
-  ];
-  const { stdout } = await sandbox.run({ id: 'pids', argv, timeoutMs: commandMs });
-  await sandbox.kill('pids');
-  const begun = Number(Buffer.from(stdout).toString('utf8').trim().split('\n').at(-1));
-  return begun < mostProcesses
-    ? has('pids limit', `a pod begins no more than ${begun} processes of its own`)
-    : {
-        part: 'pids limit',
-        state: 'note',
-        what: `none that ${mostProcesses} processes would meet`,
-        mend: 'set podPidsLimit in the configuration of the kubelets, so that no task can use a node up',
-      };
-}
-
-async function userNamespaceFinding(sandbox: Sandbox): Promise<ClusterFinding> {
-  const argv = ['cat', '/proc/self/uid_map'];
-  const { stdout } = await sandbox.run({ id: 'users', argv, timeoutMs: commandMs });
-  const [inside, outside] = Buffer.from(stdout).toString('utf8').trim().split(/\s+/);
-  return inside === outside
-    ? {
-        part: 'user namespaces',
-        state: 'note',
-        what: 'not in use: root in a sandbox is root of its node, without most capabilities',
-        mend: 'where the runtime has them, set pod.userNamespaces to auto in the file',
-      }
-    : has('user namespaces', `root in a sandbox is ${outside ?? 'another user'} of its node`);
-}
-
-/** What a process over the limit takes with it: an agent that meets it goes on, or has ended. Rates differ by it. */
-async function oomFinding(sandbox: Sandbox): Promise<ClusterFinding> {
-  const part = 'out of memory';
-  try {
-    const ended = await sandbox.run({ id: 'oom', argv: ['sh', '-c', hog], timeoutMs: commandMs });
-    const state = await sandbox.state();
-    if (state.kind === 'gone' && state.why === 'oom') return has(part, 'ends the whole container');
-    return ended.signal === null
-      ? { part, state: 'note', what: `not seen: the process ended with ${ended.exitCode}`, mend: null }
-      : has(part, 'ends the process alone; the episode goes on');
-  } catch (error) {
-    if (error instanceof SandboxGone && error.state.kind === 'gone' && error.state.why === 'oom') {
-      return has(part, 'ends the whole container');
-    }
-    throw error;
-  }
-}
+const alike = 'set singleProcessOOMKill alike in the KubeletConfiguration of every node: rates differ by it';

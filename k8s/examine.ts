@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { ClassifiedError } from '../domain/errors.ts';
+import type { SandboxDriver } from '../sandbox/port.ts';
 import { createClient, type Client } from './client.ts';
 import type { ClusterFinding } from './cluster-finding.ts';
 import type { KubernetesConfig } from './config.ts';
@@ -10,7 +11,7 @@ import { createKubernetesDriver } from './driver.ts';
 import { tryPod } from './dry-run.ts';
 import { examineCanary } from './examine-canary.ts';
 import { Registry } from './images/registry.ts';
-import { NodesSchema, roomOf } from './nodes-room.ts';
+import { hostnameLabel, NodesSchema, roomOf, type UsableNode } from './nodes-room.ts';
 import { readKubernetesConfig } from './read-config.ts';
 
 const buildkitTimeoutMs = 10_000;
@@ -52,17 +53,41 @@ export async function examine(
     ),
     examineBuildkit(config, env),
   ]);
-  const found = [...cluster, registry, buildkit];
+  const found = [...cluster.findings, requestsFinding(config), registry, buildkit];
   if (canary === null || found.some(({ state }) => state === 'lacks')) return found;
   const driver = createKubernetesDriver(config, env);
+  const on = ({ hostname }: UsableNode): SandboxDriver => {
+    const nodeSelector = { ...config.pod.nodeSelector, [hostnameLabel]: hostname };
+    return createKubernetesDriver({ ...config, pod: { ...config.pod, nodeSelector } }, env);
+  };
   try {
-    return [...found, ...(await examineCanary(driver, canary))];
+    return [...found, ...(await examineCanary({ driver, on, nodes: cluster.nodes }, canary))];
   } finally {
     await driver.close();
   }
 }
 
-async function examineCluster(config: KubernetesConfig, env: NodeJS.ProcessEnv): Promise<ClusterFinding[]> {
+/** Memory is requested whole; whether a pod has all of both decides whom a node without memory takes first. */
+export function requestsFinding({ pod: { requestedCpus } }: Pick<KubernetesConfig, 'pod'>): ClusterFinding {
+  const part = 'requests';
+  if (requestedCpus === 1) {
+    return { part, state: 'has', what: 'pods request all that they may use (Guaranteed)', mend: null };
+  }
+  return {
+    part,
+    state: 'note',
+    what: `pods request all of their memory and ${requestedCpus} of their cpus (Burstable): commands take longer where nodes are full, and of a node whose memory something else uses up they are taken first`,
+    mend: 'set pod.requestedCpus to 1, or keep everything else off the nodes of trials, by a taint',
+  };
+}
+
+interface ExaminedCluster {
+  readonly findings: readonly ClusterFinding[];
+  /** That can take trials. */
+  readonly nodes: readonly UsableNode[];
+}
+
+async function examineCluster(config: KubernetesConfig, env: NodeJS.ProcessEnv): Promise<ExaminedCluster> {
   let client: Client | null = null;
   const cluster = await attempt(
     'cluster',
@@ -74,19 +99,14 @@ async function examineCluster(config: KubernetesConfig, env: NodeJS.ProcessEnv):
     },
   );
   const open = client as Client | null;
-  if (open === null) return [cluster];
+  if (open === null) return { findings: [cluster], nodes: [] };
   try {
-    if (cluster.state !== 'has') return [cluster];
-    return [
-      cluster,
-      await examinePermissions(config, env),
-      await attempt(
-        'namespace',
-        'install helm/passband, which makes it, or mend namespace and pod in the file',
-        () => tryPod(open, config),
-      ),
-      await examineNodes(open, config),
-    ];
+    if (cluster.state !== 'has') return { findings: [cluster], nodes: [] };
+    const permissions = await examinePermissions(config, env);
+    const mend = 'install helm/passband, which makes it, or mend namespace and pod in the file';
+    const namespace = await attempt('namespace', mend, () => tryPod(open, config));
+    const { finding, nodes } = await examineNodes(open, config);
+    return { findings: [cluster, permissions, namespace, finding], nodes };
   } finally {
     await open.close();
   }
@@ -117,17 +137,22 @@ async function examinePermissions(config: KubernetesConfig, env: NodeJS.ProcessE
   }
 }
 
-async function examineNodes(client: Client, { pod }: KubernetesConfig): Promise<ClusterFinding> {
+async function examineNodes(
+  client: Client,
+  { pod }: KubernetesConfig,
+): Promise<{ readonly finding: ClusterFinding; readonly nodes: readonly UsableNode[] }> {
   const part = 'nodes';
-  const mend = 'add a node, uncordon one, or mend pod.nodeSelector in the file';
+  const mend = 'add a node, uncordon one, or mend pod.nodeSelector and pod.tolerations in the file';
   try {
     const nodes = await client.call({ what: 'listing the nodes', path: '/api/v1/nodes' }, NodesSchema);
-    const { usable, text } = roomOf(nodes, pod.nodeSelector);
-    return usable === 0
-      ? { part, state: 'lacks', what: text, mend }
-      : { part, state: 'has', what: text, mend: null };
+    const { usable, text } = roomOf(nodes, pod);
+    const finding: ClusterFinding =
+      usable.length === 0
+        ? { part, state: 'lacks', what: text, mend }
+        : { part, state: 'has', what: text, mend: null };
+    return { finding, nodes: usable };
   } catch (error) {
-    return { part, state: 'lacks', what: messageOf(error), mend };
+    return { finding: { part, state: 'lacks', what: messageOf(error), mend }, nodes: [] };
   }
 }
 

@@ -22,7 +22,6 @@ export type Role = 'sandbox' | 'canary' | 'control';
 export const KeptFacts = z.strictObject({
   env: z.record(z.string(), z.string()),
   network: z.enum(['deny', 'as-declared']),
-  diskMiB: z.number(),
   imageDigest: z.string(),
   /** The image's, with the spec's work directory where it names one. */
   image: z.strictObject({ user: z.string(), workdir: z.string(), entrypoint: z.array(z.string()) }),

@@ -1,4 +1,4 @@
-// What the nodes of a cluster have for trials, in one line: those that are ready, take pods, and have the labels asked for.
+// What the nodes of a cluster have for trials, in one line: those that are ready, take such pods, and have the labels asked for.
 import { z } from 'zod';
 import type { KubernetesConfig } from './config.ts';
 import { quantityOf } from './scheduling.ts';
@@ -14,7 +14,12 @@ export const NodesSchema = z.object({
   items: z.array(
     z.object({
       metadata: z.object({ name: z.string(), labels: z.record(z.string(), z.string()).default({}) }),
-      spec: z.object({ unschedulable: z.boolean().default(false) }),
+      spec: z.object({
+        unschedulable: z.boolean().default(false),
+        taints: z
+          .array(z.object({ key: z.string(), value: z.string().default(''), effect: z.string() }))
+          .default([]),
+      }),
       status: z.object({
         allocatable: z.object({
           cpu: quantity,
@@ -29,22 +34,43 @@ export const NodesSchema = z.object({
 });
 export type Nodes = z.infer<typeof NodesSchema>;
 type Node = Nodes['items'][number];
+type Taint = Node['spec']['taints'][number];
+type Wanted = Pick<KubernetesConfig['pod'], 'nodeSelector' | 'tolerations'>;
+
+export const hostnameLabel = 'kubernetes.io/hostname';
+
+/** A node that can take trials. `hostname`: what selects it. */
+export interface UsableNode {
+  readonly name: string;
+  readonly hostname: string;
+}
 
 const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
 
-function why(node: Node, selector: KubernetesConfig['pod']['nodeSelector']): string | null {
+const isTolerated = (taint: Taint, tolerations: Wanted['tolerations']): boolean =>
+  taint.effect === 'PreferNoSchedule' ||
+  tolerations.some(
+    ({ key, operator = 'Equal', value = '', effect }) =>
+      (key === undefined ? operator === 'Exists' : key === taint.key) &&
+      (operator === 'Exists' || value === taint.value) &&
+      (effect === undefined || effect === taint.effect),
+  );
+
+function why(node: Node, { nodeSelector, tolerations }: Wanted): string | null {
   const ready = node.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
   if (!ready) return 'not ready';
   if (node.spec.unschedulable) return 'cordoned';
-  const other = Object.entries(selector).find(([key, value]) => node.metadata.labels[key] !== value);
+  const taint = node.spec.taints.find((one) => !isTolerated(one, tolerations));
+  if (taint !== undefined) return `with the taint ${taint.key}`;
+  const other = Object.entries(nodeSelector).find(([key, value]) => node.metadata.labels[key] !== value);
   return other === undefined ? null : `without the label ${other.join('=')}`;
 }
 
 /** Nodes that can take a trial's pod, and a line on each node; room is what a node allots to pods, used or not. */
 export function roomOf(
   { items }: Nodes,
-  selector: KubernetesConfig['pod']['nodeSelector'],
-): { readonly usable: number; readonly text: string } {
+  wanted: Wanted,
+): { readonly usable: readonly UsableNode[]; readonly text: string } {
   const lines = items.map((node) => {
     const { cpu, memory, pods, 'ephemeral-storage': disk } = node.status.allocatable;
     const room = [
@@ -53,10 +79,12 @@ export function roomOf(
       ...(disk === undefined ? [] : [`${gib(disk)} of disk`]),
       ...(pods === undefined ? [] : [`${pods} pods`]),
     ].join(', ');
-    const refused = why(node, selector);
-    return { usable: refused === null, text: `${node.metadata.name} ${refused ?? `with ${room}`}` };
+    const refused = why(node, wanted);
+    const { name, labels } = node.metadata;
+    const usable = refused === null ? [{ name, hostname: labels[hostnameLabel] ?? name }] : [];
+    return { usable, text: `${name} ${refused ?? `with ${room}`}` };
   });
-  const usable = lines.filter((line) => line.usable).length;
+  const usable = lines.flatMap((line) => line.usable);
   const listed = lines.length === 0 ? 'none' : lines.map(({ text }) => text).join('; ');
-  return { usable, text: `${usable} of ${lines.length} can take trials: ${listed}` };
+  return { usable, text: `${usable.length} of ${lines.length} can take trials: ${listed}` };
 }

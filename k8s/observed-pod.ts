@@ -79,10 +79,23 @@ export function conditionOf(pod: ObservedPod, type: string): z.infer<typeof Cond
   return pod.status.conditions.find((condition) => condition.type === type) ?? null;
 }
 
-/** The life of PID 1 in words that change with it; null while it is not running. */
+/** The start of one container's PID 1, in words that change with it; null while it is not running. */
 export function startOf(pod: ObservedPod, container = mainContainer): string | null {
   const status = statusOf(pod, container);
   const startedAt = status?.state.running?.startedAt;
   if (status?.containerID === undefined || typeof startedAt !== 'string') return null;
   return `${startedAt} ${status.containerID}`;
+}
+
+/**
+ * The life of a sandbox and of all that is beside it, in words that change with it; null while its own container is not
+ * running. One beside it that has ended is the one that it was.
+ */
+export function lifeOf(pod: ObservedPod): string | null {
+  const started = startOf(pod);
+  if (started === null) return null;
+  const beside = pod.status.containerStatuses
+    .filter(({ name }) => name !== mainContainer)
+    .map(({ name, containerID = 'none' }) => `${name} ${containerID}`);
+  return [started, ...beside.toSorted()].join(' ');
 }

@@ -52,6 +52,13 @@ export const permissions: readonly PermissionRule[] = [
     verbs: ['list'],
     why: 'tells a task that no node could hold from one that waits for a place',
   },
+  {
+    scope: 'cluster',
+    group: 'node.k8s.io',
+    resource: 'runtimeclasses',
+    verbs: ['get'],
+    why: 'tells which handler of the nodes a runtime class means, and whether that one has user namespaces',
+  },
 ];
 
 const Review = z.object({ status: z.object({ allowed: z.boolean() }) });

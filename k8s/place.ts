@@ -7,7 +7,7 @@ import { InTheWay, QuotaExceeded } from './kube-errors.ts';
 import { keys } from './labels.ts';
 import type { Nodes } from './nodes.ts';
 import type { ObservedPod } from './observed-pod.ts';
-import { progressError, progressOf, type Progress } from './pod-progress.ts';
+import { progressError, progressOf, roomAgainMs, type Progress } from './pod-progress.ts';
 import { deletedState, endOf, refusedStart, runtimeRefusal } from './pod-state.ts';
 import type { Pods } from './pods.ts';
 import type { PodsWatch } from './pods-watch.ts';
@@ -30,8 +30,8 @@ export interface PlaceParts {
 
 /**
  * The pod of this name, running. Throws the signal's reason, SandboxGone where it ended or was removed, or
- * ClassifiedError: `PlatformUnavailable` where there is no room or quota yet (asked again, it waits on for the same
- * pod), `SandboxUnschedulable`, `ImageMissing`, `ImagePullTransient`, `TaskInvalid`, `Forbidden`, `ConfigInvalid`.
+ * ClassifiedError: `PlatformUnavailable` where there is no room or quota yet (asked again, after the delay that it names,
+ * it waits on for the same pod), `SandboxUnschedulable`, `ImageMissing`, `ImagePullTransient`, `TaskInvalid`, `Forbidden`, `ConfigInvalid`.
  */
 export async function place(parts: PlaceParts, manifest: V1Pod, signal?: AbortSignal): Promise<ObservedPod> {
   const late = AbortSignal.timeout(parts.placeSec * 1_000);
@@ -121,7 +121,9 @@ function adopted(found: ObservedPod, manifest: V1Pod): ObservedPod {
 }
 
 const quotaError = (name: string, cause: QuotaExceeded): ClassifiedError =>
-  new ClassifiedError('PlatformUnavailable', `pod ${name} waits for quota: ${cause.message}`, { cause });
+  new ClassifiedError('PlatformUnavailable', `pod ${name} waits for quota: ${cause.message}`, {
+    ...{ cause, retryAfterMs: roomAgainMs },
+  });
 
 /** Rejects where the pod waits for room that no node has even when it is empty; else never settles. */
 async function beyondEveryNode(

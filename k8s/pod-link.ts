@@ -16,7 +16,7 @@ import type { Pods } from './pods.ts';
 export interface LinkedPod {
   readonly name: string;
   readonly uid: string;
-  /** As `startOf` told it of the sandbox's own container. */
+  /** As `lifeOf` told it of the pod. */
   readonly startedAt: string;
   readonly hostIP: string;
   readonly volumes: readonly string[];
@@ -102,7 +102,7 @@ export class PodLink implements Link {
     const { name, uid, startedAt, service } = this.#pod;
     const { pods, nodeGraceSec } = this.#parts;
     const pod = await pods.find(name);
-    const state = stateOf(pod, { uid, startedAt, nodeGraceSec }, Date.now());
+    const state = stateOf(pod, { uid, startedAt, nodeGraceSec }, pods.client.clock.nowMs());
     if (service === undefined || pod === null || state.kind !== 'alive') return state;
     return serviceEnd(pod, service) ?? state;
   }

@@ -17,6 +17,8 @@ export type Progress =
       readonly reason: string;
       /** No node is of the kind that it asks for: it waits for one to come, and not for room. */
       readonly hopeless: boolean;
+      /** There is no room for it just now. */
+      readonly full: boolean;
     };
 
 /** The registry says that there is no such image. */
@@ -33,11 +35,11 @@ const pullReasons: ReadonlySet<string> = new Set([
   ...['ErrImagePull', 'ImagePullBackOff', 'RegistryUnavailable', 'ImageInspectError', 'ErrImageNeverPull'],
 ]);
 
-const waiting = (late: FailureClass, reason: string, hopeless = false): Progress => ({
-  kind: 'waiting',
-  late,
-  reason,
-  hopeless,
+/** A cluster without room is asked again after this, for as long as it takes. */
+export const roomAgainMs = 1_000;
+
+const waiting = (late: FailureClass, reason: string): Progress => ({
+  ...{ kind: 'waiting', late, reason, hopeless: false, full: false },
 });
 
 /** A pod of ours between its making and its first command. */
@@ -50,7 +52,8 @@ export function progressOf(pod: ObservedPod): Progress {
   const scheduled = conditionOf(pod, 'PodScheduled');
   if (scheduled !== null && scheduled.status !== 'True') {
     const { hopeless, reason } = waitsForPlace(scheduled.message ?? scheduled.reason ?? '');
-    return waiting(hopeless ? 'SandboxUnschedulable' : 'PlatformUnavailable', reason, hopeless);
+    const late = hopeless ? 'SandboxUnschedulable' : 'PlatformUnavailable';
+    return { kind: 'waiting', late, reason, hopeless, full: !hopeless };
   }
   const { reason = '', message = '' } = heldUpBy(pod);
   return waitingOf(reason, shortened(message));
@@ -109,8 +112,9 @@ export function progressError(
   name: string,
   progress: Extract<Progress, { kind: 'waiting' | 'refused' }>,
 ): ClassifiedError {
-  const failureClass = progress.kind === 'refused' ? progress.failureClass : progress.late;
-  return new ClassifiedError(failureClass, `pod ${name} does not start: ${progress.reason}`);
+  const message = `pod ${name} does not start: ${progress.reason}`;
+  if (progress.kind === 'refused') return new ClassifiedError(progress.failureClass, message);
+  return new ClassifiedError(progress.late, message, progress.full ? { retryAfterMs: roomAgainMs } : {});
 }
 
 const shortened = (text: string): string => text.replaceAll(/\s+/g, ' ').trim().slice(0, 800);

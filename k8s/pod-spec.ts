@@ -1,6 +1,7 @@
 // The pod of a sandbox, as a pure function of its spec: what it may use, and what it may not do.
 import type { V1Container, V1OwnerReference, V1Pod, V1PodSpec, V1Toleration } from '@kubernetes/client-node';
 import { specDigest } from '../sandbox/spec-digest.ts';
+import { boundsArguments } from '../sandbox/supervised/bounds.ts';
 import { capabilities, supervisorPath } from '../sandbox/supervised/supervisor.ts';
 import type { SandboxSpec } from '../sandbox/port.ts';
 import type { ImageFacts } from '../sandbox/supervised/facts.ts';
@@ -86,11 +87,10 @@ export function securityOf(user: string): NonNullable<V1Container['securityConte
 export function podOf({ spec, image, config, owner, userNamespaces }: PodRequest): V1Pod {
   const workdir = spec.workdir ?? image.workdir;
   const user = image.user === '' ? [] : ['--user', image.user];
-  const { env, network, diskMiB, baseline } = spec;
+  const { env, network, baseline } = spec;
   const facts: WrittenFacts = {
     env: { ...env },
     network,
-    diskMiB,
     baseline,
     imageDigest: spec.image.digest,
     image: { user: image.user, workdir, entrypoint: [...image.entrypoint] },
@@ -123,6 +123,7 @@ export function podOf({ spec, image, config, owner, userNamespaces }: PodRequest
             workdir,
             ...user,
             ...forgetting,
+            ...boundsArguments(spec),
             ...(baseline ? ['--baseline'] : []),
           ],
           // Entered by the supervisor: runtimes differ over a work directory that is not there.
@@ -154,10 +155,14 @@ export function headOf(
   };
 }
 
-/** `requestedDiskMiB`: what is asked of the node's disk, where that is not all that may be used. */
+/**
+ * Memory is asked for whole: a node that promised more than it has takes it from whoever is there, and that is not told
+ * from a limit that was passed. `requestedDiskMiB`: what is asked of the node's disk, where that is not all that may be
+ * used.
+ */
 export function resourcesOf(
   { cpus, memoryMiB, diskMiB }: Pick<SandboxSpec, 'cpus' | 'memoryMiB' | 'diskMiB'>,
-  { requestedCpus, requestedMemory }: Pick<KubernetesConfig['pod'], 'requestedCpus' | 'requestedMemory'>,
+  { requestedCpus }: Pick<KubernetesConfig['pod'], 'requestedCpus'>,
   requestedDiskMiB = diskMiB,
 ): NonNullable<V1Container['resources']> {
   const milli = (cores: number): string => `${Math.max(1, Math.round(cores * 1_000))}m`;
@@ -165,7 +170,7 @@ export function resourcesOf(
   return {
     requests: {
       cpu: milli(cpus * requestedCpus),
-      memory: mebi(memoryMiB * requestedMemory),
+      memory: mebi(memoryMiB),
       'ephemeral-storage': mebi(Math.min(requestedDiskMiB, diskMiB)),
     },
     limits: { cpu: milli(cpus), memory: mebi(memoryMiB), 'ephemeral-storage': mebi(diskMiB) },

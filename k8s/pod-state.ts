@@ -1,13 +1,16 @@
 // What the API server's word about a pod means for the sandbox in it.
-import { supervisorConfigStatus } from '../sandbox/supervised/supervisor.ts';
+import { endedByBounds } from '../sandbox/supervised/bounds.ts';
+import { supervisorConfigStatus, supervisorFaultStatus } from '../sandbox/supervised/supervisor.ts';
 import type { SandboxState } from '../sandbox/port.ts';
-import { conditionOf, mainStatus, startOf, statusOf, type ObservedPod } from './observed-pod.ts';
+import { conditionOf, lifeOf, mainStatus, statusOf, type ObservedPod } from './observed-pod.ts';
 
 type Gone = Extract<SandboxState, { kind: 'gone' }>;
 type Terminated = NonNullable<NonNullable<ReturnType<typeof mainStatus>>['state']['terminated']>;
 
 /** How the supervisor's runtime ends where it gets no memory or thread any more: what runs beside it took them. */
 const crashed = 2;
+/** SIGKILL. */
+const killed = 137;
 
 /** The kubelet's words where a pod used up its own disk, and not its node's. */
 const ownDisk =
@@ -35,7 +38,7 @@ const gone = (cause: Gone['cause'], why: Gone['why'], reason: string): Gone => (
 
 export interface Expected {
   readonly uid: string;
-  /** As `startOf` told it when the sandbox was opened. */
+  /** As `lifeOf` told it when the sandbox was made. */
   readonly startedAt: string;
   readonly nodeGraceSec: number;
 }
@@ -47,11 +50,11 @@ export function stateOf(pod: ObservedPod | null, expected: Expected, nowMs: numb
   if (uid !== expected.uid) return { kind: 'replaced', reason: `another pod has the name ${name}` };
   if (hasEnded(pod)) return endOf(pod);
   if (pod.metadata.deletionTimestamp !== undefined) return deletionOf(pod);
-  const startedAt = startOf(pod);
-  if (startedAt !== null && startedAt !== expected.startedAt) {
-    return { kind: 'restarted', reason: `the container of pod ${name} was started anew: ${startedAt}` };
+  const life = lifeOf(pod);
+  if (life !== null && life !== expected.startedAt) {
+    return { kind: 'restarted', reason: `a container of pod ${name} was started anew: ${life}` };
   }
-  return silentState(pod, expected, nowMs) ?? { kind: 'alive' };
+  return lostService(pod) ?? silentState(pod, expected, nowMs) ?? { kind: 'alive' };
 }
 
 export const deletedState = (what: string): Gone =>
@@ -66,10 +69,21 @@ export function serviceEnd(
   return terminated === undefined ? null : serviceGone(name, terminated);
 }
 
-function serviceGone(name: string, { exitCode, reason }: Terminated): Gone {
+function serviceGone(name: string, terminated: Terminated): Gone {
+  const { exitCode, reason } = terminated;
+  const told = toldByPid1(terminated);
+  if (told !== null) return { ...told, reason: `the container of service ${name} ended: ${told.reason}` };
   const oom = reason === 'OOMKilled';
   const how = oom ? 'for the memory that its processes took' : `with exit status ${exitCode}`;
   return gone('self', oom ? 'oom' : 'exited', `the container of service ${name} ended ${how}`);
+}
+
+/** A sandbox goes on without a service that ended by itself, and not without one that its machine took. */
+function lostService(pod: ObservedPod): Gone | null {
+  for (const { name, terminated } of endedContainers(pod)) {
+    if (toldByPid1(terminated)?.cause === 'platform') return serviceGone(name, terminated);
+  }
+  return null;
 }
 
 /** Whether its container has ended, or the whole pod. */
@@ -103,10 +117,19 @@ export function endOf(pod: ObservedPod): Gone {
   return containerEnd(terminated);
 }
 
+/** What only PID 1 itself can say of its end. Runtimes say OOMKilled also where memory took but a child, long before. */
+function toldByPid1({ exitCode, message }: Terminated): Gone | null {
+  if (exitCode !== supervisorFaultStatus) return endedByBounds(exitCode);
+  const reason = `PID 1 of the sandbox ended for a fault of its own: ${wordsOf(message)}`;
+  return gone('platform', 'exited', reason);
+}
+
 function containerEnd(terminated: Terminated): Gone {
   const { exitCode, reason, message } = terminated;
-  // Of the container's own limit and of the node's memory alike: a pod's limit is what it was told to keep within.
-  if (reason === 'OOMKilled') {
+  const told = toldByPid1(terminated);
+  if (told !== null) return told;
+  // By its own limit: what a pod may use is what it has requested (docs/failures.md).
+  if (reason === 'OOMKilled' && [killed, crashed].includes(exitCode)) {
     return gone('self', 'oom', 'the kernel ended PID 1 of the sandbox for the memory its processes took');
   }
   if (reason === 'ContainerStatusUnknown' || exitCode === 255) {
@@ -173,7 +196,7 @@ export function runtimeRefusal(pod: ObservedPod): string | null {
   return null;
 }
 
-function wordsOf(reason: string | undefined, message: string | undefined): string {
-  const text = [reason, message].filter((part) => part !== undefined && part !== '').join(': ');
+function wordsOf(...parts: readonly (string | undefined)[]): string {
+  const text = parts.filter((part) => part !== undefined && part !== '').join(': ');
   return text.replaceAll(/\s+/g, ' ').trim().slice(0, 500);
 }

@@ -1,4 +1,5 @@
 // What a driver is asked of closed egress: the places that no sandbox may reach, and which of them can be shown to be shut.
+import { ClassifiedError } from '../domain/errors.ts';
 
 /** One place that a sandbox must not reach. */
 export interface ProofTarget {
@@ -21,8 +22,20 @@ export interface SurveyRequest {
 }
 
 /**
+ * Nothing was sent to a place that answers elsewhere, for a cause in the sandbox or its node (no port, no memory, no time):
+ * neither closed nor open, and no reason to stop.
+ */
+export class UntriedProof extends ClassifiedError {
+  constructor(message: string) {
+    super('ExecBroken', message);
+    this.name = 'UntriedProof';
+  }
+}
+
+/**
  * What a network proof can prove: the same targets, tried from a place that the policy lets out. One that does not answer
- * there is `unprovable` in every proof, and never `denied`. Empty where a driver's sandboxes have no network to be shut off.
+ * there is `unprovable` in every proof, and never `denied`; so is a name that has led to no address, which no sandbox is
+ * asked to look up. Empty where a driver's sandboxes have no network to be shut off.
  */
 export interface EgressSurvey {
   readonly targets: readonly (ProofTarget & { readonly provable: boolean; readonly detail: string })[];

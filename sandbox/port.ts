@@ -6,6 +6,7 @@ import type { NetworkProof } from '../domain/network.ts';
 import type { Observation, TerminalAction } from '../domain/ports.ts';
 import type { ServiceHealthcheck } from '../domain/services.ts';
 import type { Artifact, Task, User } from '../domain/task.ts';
+import type { MemoryEnds } from '../domain/verdict.ts';
 import type { SandboxServices } from './services/spec.ts';
 import type { EgressSurvey, SurveyRequest } from './egress.ts';
 
@@ -198,6 +199,8 @@ export interface Sandbox {
    * removed with this one. What this one is asked to do to all processes does not touch theirs.
    */
   readonly services: ReadonlyMap<string, Sandbox>;
+  /** What goes with a process that passes the memory limit; null where the sandbox cannot tell. */
+  readonly memoryEnds: MemoryEnds | null;
   run(command: Command, signal?: AbortSignal): Promise<CommandResult>;
   /** Starts a command that is not waited for (an image's ENTRYPOINT): once for each id. */
   start(command: Omit<Command, 'stdin' | 'timeoutMs'>): Promise<void>;
@@ -230,7 +233,8 @@ export interface Sandbox {
   ): Promise<TakenDelta>;
   /**
    * Reads the network from inside and tries all targets of the survey at once. `settleMs`: how long it is asked again
-   * while something still answers (a policy reaches a new pod late); 0 asks once.
+   * while something still answers (a policy reaches a new pod late); 0 asks once. UntriedProof where nothing answers and
+   * not all that could was asked.
    */
   proveNetwork(
     survey: EgressSurvey,
@@ -285,9 +289,9 @@ export interface SandboxDriver {
   create(spec: SandboxSpec, signal?: AbortSignal): Promise<Sandbox>;
   /** Attaches to a sandbox that should be there; SandboxGone where it is not what `expected` says. */
   open(expected: SandboxIdentity): Promise<Sandbox>;
-  /** Removes it by force, whatever its state. Not there: done. */
+  /** Removes what `list` named by force, whatever its state. Not there: done. */
   destroy(name: string): Promise<void>;
-  /** Names and labels of all sandboxes that carry the labels. */
+  /** Names and labels of all sandboxes that carry the labels, and of what was made for a sweep and holds none any more. */
   list(labels: Readonly<Record<string, string>>): Promise<readonly ListedSandbox[]>;
   /**
    * What its sandboxes' network proofs are held against. Idempotent: what it makes for that is found again by its name,

@@ -1,4 +1,4 @@
-// Removes sandboxes whose workflow is over: what a worker that was killed, or a workflow that was ended by hand, left.
+// Removes what the driver lists of workflows that are over: what a worker that was killed, or a workflow ended by hand, left.
 import type { Logger } from 'pino';
 import { storeLabel, workflowLabel } from '../domain/sandbox-labels.ts';
 import type { SandboxDriver } from '../sandbox/port.ts';

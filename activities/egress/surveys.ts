@@ -14,8 +14,8 @@ import { storeEndpointOf, sweepTargets } from './targets.ts';
 const hourMs = 60 * 60_000;
 
 /**
- * A survey older than this is asked for anew, and the driver looks whether what it found open is still there to be shut
- * off from.
+ * A survey older than this is asked for anew, with the sweep's settings as they stand then, and the driver looks whether
+ * what it found open is still there to be shut off from.
  */
 const ageMs = 30_000;
 /**
@@ -37,6 +37,7 @@ export interface SurveyDeps {
 export class Surveys {
   readonly #deps: SurveyDeps;
   readonly #surveys = new Cache<EgressSurvey>(16);
+  readonly #settings = new Cache<SweepSettings>(16);
 
   constructor(deps: SurveyDeps) {
     this.#deps = deps;
@@ -47,7 +48,8 @@ export class Surveys {
    * @throws ClassifiedError EgressUnprovable where a target that must answer does not
    */
   async begin(sweep: string, signal: AbortSignal): Promise<EgressSurvey> {
-    return this.#ask(await this.#requestFor(sweep), signal);
+    const settings = await this.#deps.settingsOf(sweep);
+    return this.#ask(await this.#requestFor(sweep, settings), signal);
   }
 
   /**
@@ -56,7 +58,10 @@ export class Surveys {
    * @throws ClassifiedError PlatformUnavailable
    */
   async of(sweep: string, signal: AbortSignal): Promise<EgressSurvey> {
-    const request = await this.#requestFor(sweep);
+    const settings = await this.#settings.get(JSON.stringify([this.#age(), sweep]), () =>
+      this.#deps.settingsOf(sweep),
+    );
+    const request = await this.#requestFor(sweep, settings);
     try {
       return await this.#ask(request, signal);
     } catch (error) {
@@ -67,16 +72,20 @@ export class Surveys {
 
   /** Several trials may wait for one survey: who is cancelled goes, and the survey goes on. */
   #ask(request: SurveyRequest, signal: AbortSignal): Promise<EgressSurvey> {
-    const age = Math.floor(this.#deps.now().getTime() / ageMs);
-    const survey = this.#surveys.get(JSON.stringify([age, request]), () =>
+    const survey = this.#surveys.get(JSON.stringify([this.#age(), request]), () =>
       lossesWaitedFor(this.#deps.driver.surveyEgress(request)),
     );
     return untilAborted(signal, survey);
   }
 
-  async #requestFor(sweep: string): Promise<SurveyRequest> {
+  /** Another one every while: what was read or asked for in one is not kept into the next. */
+  #age(): number {
+    return Math.floor(this.#deps.now().getTime() / ageMs);
+  }
+
+  async #requestFor(sweep: string, settings: SweepSettings): Promise<SurveyRequest> {
     const { store, env, now } = this.#deps;
-    const [storeId, settings] = await Promise.all([this.#deps.storeId(), this.#deps.settingsOf(sweep)]);
+    const storeId = await this.#deps.storeId();
     const epoch = Math.floor(now().getTime() / epochMs);
     const identity = createHash('sha256').update(`${storeId}/${sweep}/${epoch}`).digest('hex').slice(0, 12);
     return {

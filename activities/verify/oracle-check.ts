@@ -37,7 +37,8 @@ export async function checkSharedOracle(world: World, check: SharedCheck): Promi
   const tests = await inFreshSandbox(world, use, async (sandbox) => {
     await openBarrier(world, { sandbox, grading, run });
     for (let step = 0; step <= index; step += 1) await solveStep(world, sandbox, check, step);
-    return runTests(world, sandbox, { grading, step: index, mode: 'shared', imageOwnsTests: false, run });
+    const how = { mode: 'shared', imageOwnsTests: false } as const;
+    return runTests(world, sandbox, { grading, step: index, ...how, run });
   });
   if (judge(tests, check.oracle.assertions).result !== 'passed') throw brokenVerifier(grading, check.detail);
 }

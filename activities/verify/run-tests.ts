@@ -13,6 +13,7 @@ import { stepAt, type Grading } from '../subject.ts';
 import type { Run, World } from '../world.ts';
 import type { Ref } from '../../domain/refs.ts';
 import { isForging } from './forgery.ts';
+import { takeTurn } from './take.ts';
 import { makeVerifierFolder, readVerifierFolder } from './verifier-folder.ts';
 
 /** Kept of each stream in memory; the whole goes to test-stdout.txt. */
@@ -28,6 +29,8 @@ export interface TestsToRun {
 }
 
 export interface TestsRun extends VerifierRun {
+  /** Which run of these tests in their sandbox it was, from 1: a lost try's, or a lost worker's, are counted. */
+  readonly turn: number;
   readonly rewards: Readonly<Record<string, number>>;
   readonly ambiguousKeys: readonly string[];
   readonly exitCode: number | null;
@@ -53,21 +56,22 @@ export async function runTests(world: World, sandbox: Sandbox, tests: TestsToRun
 }
 
 async function runToTheEnd(world: World, sandbox: Sandbox, tests: TestsToRun): Promise<TestsRun> {
-  const { grading, mode, run } = tests;
+  const { grading, mode, step, run } = tests;
   const shared = mode === 'shared';
   const killsBefore = shared ? await oomKillsOf(sandbox) : 0;
+  let turn = 1;
   if (shared) {
-    // What a lost try began would write its reward beside this one's tests, as a forger does.
-    for (let attempt = 1; attempt < run.attempt; attempt += 1)
-      await sandbox.kill(testsId(tests.step, attempt));
     // Only while folders are made anew: a loop that writes into one must not keep it from being removed.
     await sandbox.pause();
+    turn = await takeTurn(sandbox, `tests-${step}`, run.signal);
+    // What a lost try began would write its reward beside this one's tests, as a forger does.
+    for (let earlier = 1; earlier < turn; earlier += 1) await sandbox.kill(testsId(step, earlier));
   }
   await layTests(world, sandbox, tests);
   let forged = shared && (await isForging(world, sandbox, run.signal));
   await makeVerifierFolder(sandbox);
   if (shared) await sandbox.resume();
-  const tested = await runScript(world, sandbox, tests, stepAt(grading, tests.step));
+  const tested = await runScript(world, sandbox, { ...tests, turn }, stepAt(grading, step));
   await (shared ? sandbox.pause() : sandbox.endProcesses());
   const { files, output, warnings } = await readVerifierFolder(world, sandbox);
   const reading = parseReward(
@@ -79,6 +83,7 @@ async function runToTheEnd(world: World, sandbox: Sandbox, tests: TestsToRun): P
   const reward = reading.kind === 'reward' && !tested.timedOut ? reading.reward : null;
   if (shared && reward === 1 && !forged) forged = await isForging(world, sandbox, run.signal);
   return {
+    turn,
     end: tested.timedOut ? 'timeout' : 'exited',
     oomKills: reward === null ? (await oomKillsOf(sandbox)) - killsBefore : 0,
     reward: forged ? null : reward,
@@ -119,18 +124,18 @@ async function layTests(
   await sandbox.putFiles(() => files.overlay(testsDirs), { dir: '/tests', replace: true, owner: null });
 }
 
-/** A later try of the activity begins with fresh folders, and so with a run of its own. */
-export const testsId = (step: number, attempt: number): string => `test-${step}-${attempt}`;
+/** A later try begins with fresh folders, and so with a run of its own. */
+export const testsId = (step: number, turn: number): string => `test-${step}-${turn}`;
 
 function runScript(
   world: World,
   sandbox: Sandbox,
-  { grading, step: index, imageOwnsTests, run }: TestsToRun,
+  { grading, step: index, imageOwnsTests, turn, run }: TestsToRun & { readonly turn: number },
   step: Step,
 ): Promise<CommandResult> {
   return sandbox.run(
     {
-      id: testsId(index, run.attempt),
+      id: testsId(index, turn),
       argv: ['/tests/test.sh'],
       env: envOf(world, step.verifierEnv),
       envBase: 'image',
@@ -148,6 +153,7 @@ function runScript(
 export function endedFromInside(error: SandboxGone): TestsRun {
   const oom = error.state.kind === 'gone' && error.state.why === 'oom';
   return {
+    turn: 1,
     end: oom ? 'oom' : 'gone',
     oomKills: 0,
     reward: null,

@@ -35,16 +35,11 @@ export async function verifyShared(world: World, task: StepToVerify): Promise<Ve
 async function testsInPlace(world: World, { grading, index, run }: StepToVerify): Promise<TestsRun> {
   try {
     const sandbox = await openAgentSandbox(world, grading);
-    const tests = await runTests(world, sandbox, {
-      grading,
-      step: index,
-      mode: 'shared',
-      imageOwnsTests: false,
-      run,
-    });
+    const how = { mode: 'shared', imageOwnsTests: false } as const;
+    const tests = await runTests(world, sandbox, { grading, step: index, ...how, run });
     if (!isLastStep(grading, index) && tests.end !== 'gone' && tests.end !== 'oom') {
       // What these tests left running is no part of the next step.
-      await sandbox.kill(testsId(index, run.attempt));
+      await sandbox.kill(testsId(index, tests.turn));
       await sandbox.removePaths(['/tests', '/logs/verifier']);
     }
     return tests;

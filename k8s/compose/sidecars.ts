@@ -1,6 +1,7 @@
 // The pod of a task of several containers, as a pure function of the pod of its main one and of its services.
 import type { V1Container, V1Pod } from '@kubernetes/client-node';
 import { supervisorPath } from '../../sandbox/supervised/supervisor.ts';
+import { boundsArguments } from '../../sandbox/supervised/bounds.ts';
 import type { SandboxSpec } from '../../sandbox/port.ts';
 import type { ImageFacts } from '../../sandbox/supervised/facts.ts';
 import type { KubernetesConfig } from '../config.ts';
@@ -11,11 +12,11 @@ import type { SandboxService, SandboxServices } from '../../sandbox/services/spe
 import { literal, mountParts, seedContainers, sharedVolumes } from './volumes.ts';
 
 export interface ServicesRequest {
-  readonly spec: Pick<SandboxSpec, 'diskMiB'>;
+  readonly spec: Pick<SandboxSpec, 'diskMiB' | 'pids'>;
   readonly services: SandboxServices;
   /** What the images of the sidecars say, by service. */
   readonly images: ReadonlyMap<string, ImageFacts>;
-  readonly config: Pick<KubernetesConfig['pod'], 'requestedCpus' | 'requestedMemory'>;
+  readonly config: Pick<KubernetesConfig['pod'], 'requestedCpus'>;
 }
 
 /** The container of a sidecar; the main one has a name of its own. */
@@ -135,6 +136,7 @@ function sidecarOf(
       workdir,
       ...(user === '' ? [] : ['--user', literal(user)]),
       ...forgetting,
+      ...boundsArguments(spec),
     ],
     workingDir: '/',
     env: Object.entries(service.env).map(([key, value]) => ({ name: key, value: literal(value) })),

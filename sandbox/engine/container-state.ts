@@ -1,5 +1,7 @@
 // What the engine's word about a container means for the sandbox in it.
 import type { SandboxState } from '../port.ts';
+import { endedByBounds } from '../supervised/bounds.ts';
+import { supervisorFaultStatus } from '../supervised/supervisor.ts';
 import type { InspectedContainer } from './inspected.ts';
 
 /** SIGKILL: the kernel's for memory, or somebody's with the engine at hand. */
@@ -36,6 +38,12 @@ export function goneOf(state: InspectedContainer['State']): Exclude<SandboxState
     const reason = 'the container is not running and never ended: its machine was started anew';
     return { kind: 'gone', cause: 'platform', why: 'host-lost', reason };
   }
+  if (state.ExitCode === supervisorFaultStatus) {
+    const reason = 'PID 1 of the sandbox ended for a fault of its own';
+    return { kind: 'gone', cause: 'platform', why: 'exited', reason };
+  }
+  const bounded = endedByBounds(state.ExitCode);
+  if (bounded !== null) return bounded;
   // No signal from inside a sandbox ends its PID 1. What is not known to come from inside does not: a stop or a kill
   // of the engine's (143, 137), an engine or a machine that died (255, 0).
   const inside = state.ExitCode === crashed;

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { SandboxSpec } from '../port.ts';
 import { specDigest } from '../spec-digest.ts';
 import type { ImageFacts } from '../supervised/facts.ts';
+import { boundsArguments } from '../supervised/bounds.ts';
 import { capabilities, supervisorPath } from '../supervised/supervisor.ts';
 
 export const labels = {
@@ -64,7 +65,11 @@ export function containerOf(
     // Made and entered by the supervisor: engines differ over a work directory that is not there.
     WorkingDir: '/',
     Entrypoint: [supervisorPath],
-    Cmd: ['init', '--workdir', workdir, ...user, ...(spec.baseline ? ['--baseline'] : [])],
+    Cmd: [
+      ...['init', '--workdir', workdir, ...user],
+      ...boundsArguments(spec),
+      ...(spec.baseline ? ['--baseline'] : []),
+    ],
     Labels: { ...spec.labels, [labels.spec]: specDigest(spec), [labels.facts]: JSON.stringify(kept) },
     Tty: false,
     OpenStdin: false,

@@ -5,7 +5,7 @@ import { ConnectionLost } from '../protocol/frames.ts';
 import { SandboxGone, type SandboxState } from '../port.ts';
 import { ConnectionEnded } from '../supervised/connections.ts';
 import type { Link, StreamEnding, SupervisorStream } from '../supervised/link.ts';
-import { supervisorPath } from '../supervised/supervisor.ts';
+import { supervisorFaultStatus, supervisorPath } from '../supervised/supervisor.ts';
 import { controlWorks } from './control.ts';
 import { stateOf } from './container-state.ts';
 import type { Engine } from './engine.ts';
@@ -93,6 +93,9 @@ export class EngineLink implements Link {
         size || inspected.State.Running ? inspected : await this.#engine.inspectContainer(id, true);
       const state = stateOf(settled, this.#container);
       if (state.kind === 'gone' && state.why === 'disk' && settled.State.Running) await this.#kill();
+      if (state.kind === 'gone' && settled.State.ExitCode === supervisorFaultStatus) {
+        return { ...state, reason: `${state.reason}: ${await this.#engine.logOf(id)}` };
+      }
       return state;
     } catch (error) {
       if (!(error instanceof NotThere)) throw error;

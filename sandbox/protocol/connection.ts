@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { PassThrough, type Duplex, type Readable } from 'node:stream';
 import type { z } from 'zod';
 import { ConnectionLost, FrameReader, maxDataBytes, writeFrame, type Frame } from './frames.ts';
-import { FailedResponse, StreamEnd } from './responses.ts';
+import { FailedResponse, HelloResponse, StreamEnd } from './responses.ts';
+import { Voice } from './voice.ts';
 
 /** The supervisor's own word that it did not do it (error kinds of toolbox/PROTOCOL.md). */
 export class SupervisorError extends Error {
@@ -43,10 +44,13 @@ const silenceMs = 30_000;
 export class Connection {
   readonly #stream: Duplex;
   readonly #frames: FrameReader;
+  readonly #voice: Voice;
   #broken = false;
 
-  constructor(stream: Duplex) {
+  /** `bootId`: of the PID 1 that is to speak; null: of the one that answers hello. */
+  constructor(stream: Duplex, bootId: string | null) {
     this.#stream = stream;
+    this.#voice = new Voice(bootId);
     // The reader and the writer see the error as well; without a listener it would end the process.
     stream.on('error', () => this.close());
     stream.on('close', () => (this.#broken = true));
@@ -58,9 +62,16 @@ export class Connection {
     return !this.#broken;
   }
 
+  /** The first question: what PID 1 says from its answer on was said to this connection alone. */
+  async greet(): Promise<z.infer<typeof HelloResponse>> {
+    const request = { op: 'hello', nonce: this.#voice.greet() };
+    const { response } = await this.exchange({ request, response: HelloResponse });
+    return response;
+  }
+
   /**
    * Asks one request and waits for its answer, however long it takes. Throws SupervisorError (the connection
-   * stays usable where no stream was under way), ConnectionLost, the body's or the sink's own error, or the
+   * stays usable where no stream was under way), ConnectionLost (Forged), the body's or the sink's own error, or the
    * signal's reason.
    */
   async exchange<T>(exchange: Exchange<T>): Promise<Exchanged<T>> {
@@ -90,7 +101,9 @@ export class Connection {
 
   async #perform<T>({ request, response, body, sink }: Exchange<T>): Promise<Exchanged<T>> {
     const question = body === undefined ? request : { ...request, stream: true };
-    await writeFrame(this.#stream, 'Q', Buffer.from(JSON.stringify(question)));
+    const text = Buffer.from(JSON.stringify(question));
+    this.#voice.asks(text);
+    await writeFrame(this.#stream, 'Q', text);
     if (body === undefined) return { ...(await this.#answer(response, sink)), sent: null };
     const sending = this.#send(body);
     // An answer before the whole body was taken is a refusal: it is the news, not the sending's error.
@@ -203,14 +216,14 @@ export class Connection {
     }
   }
 
-  /** The next frame that is not a heartbeat. */
+  /** The next frame that is not a heartbeat, of PID 1's own. */
   async #next(): Promise<Frame> {
     for (;;) {
       const silence = setTimeout(() => {
         this.#stream.destroy(new Error(`no sign of life for ${silenceMs / 1000} s`));
       }, silenceMs);
       try {
-        const frame = await this.#frames.next();
+        const frame = this.#voice.verified(await this.#frames.next());
         if (frame.type !== 'H') return frame;
       } finally {
         clearTimeout(silence);

@@ -1,5 +1,7 @@
 // What a supervisor may answer (toolbox/PROTOCOL.md), parsed: all of it comes from inside a sandbox.
 import { z } from 'zod';
+import { memoryEnds } from '../../domain/verdict.ts';
+import { BootId } from './voice.ts';
 
 const count = z.int().min(0);
 const refused = z.array(z.object({ path: z.string(), why: z.string() }));
@@ -7,11 +9,12 @@ const refused = z.array(z.object({ path: z.string(), why: z.string() }));
 export const EmptyResponse = z.object({});
 
 export const HelloResponse = z.object({
-  protocol: z.literal(1),
-  bootId: z.string().min(1).max(128),
+  protocol: z.literal(2),
+  bootId: BootId,
   uptimeMs: z.number(),
   env: z.record(z.string(), z.string()),
   cwd: z.string(),
+  memoryEnds: z.enum(memoryEnds).nullable(),
 });
 
 export const RunResponse = z.discriminatedUnion('state', [
@@ -75,8 +78,10 @@ export const ProofResponse = z.object({
     .array(
       z.object({
         target: z.string(),
-        outcome: z.enum(['denied', 'open', 'unprovable']),
+        outcome: z.enum(['denied', 'open', 'untried', 'unprovable']),
         detail: z.string(),
+        /** The one that answered. */
+        address: z.string().nullable(),
         ms: z.number(),
       }),
     )

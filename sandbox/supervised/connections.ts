@@ -1,14 +1,15 @@
 // The connections of one sandbox: one is kept and reused, more are opened while it is busy, a broken one is replaced.
 import { ClassifiedError } from '../../domain/errors.ts';
+import type { MemoryEnds } from '../../domain/verdict.ts';
 import { Connection } from '../protocol/connection.ts';
 import { ConnectionLost } from '../protocol/frames.ts';
-import { HelloResponse } from '../protocol/responses.ts';
+import { Forged } from '../protocol/voice.ts';
 import type { Link, StreamEnding, SupervisorStream } from './link.ts';
 
 /** Each takes a process of the sandbox; whoever comes later waits. */
 const maxConnections = 8;
 
-/** A connection was lost because of what runs in the sandbox: it ended our process there, or its program is gone. */
+/** A connection was lost because of what runs in the sandbox: it ended our process there, took its program or spoke in its place. */
 export class ConnectionEnded extends ConnectionLost {
   constructor(ending: StreamEnding, cause: unknown) {
     super(ending.message, { cause });
@@ -29,6 +30,7 @@ export class Connections {
   #opening = 0;
   #closed = false;
   #bootId: string | null;
+  #memoryEnds: MemoryEnds | null = null;
 
   /** `bootId` null: that of the first connection becomes the one that all others must have. */
   constructor(link: Link, bootId: string | null) {
@@ -39,6 +41,11 @@ export class Connections {
   /** The bootId of PID 1; known once a connection was open. */
   get bootId(): string | null {
     return this.#bootId;
+  }
+
+  /** As PID 1 tells it; known once a connection was open, null also where its cgroup does not say. */
+  get memoryEnds(): MemoryEnds | null {
+    return this.#memoryEnds;
   }
 
   /** Runs `exchange` on a connection of its own; ConnectionLost where that broke, with what the driver knows of it. */
@@ -91,10 +98,12 @@ export class Connections {
     this.#opening += 1;
     try {
       const origin = await this.#link.openStream();
-      const connection = new Connection(origin.stream);
+      const connection = new Connection(origin.stream, this.#bootId);
       try {
-        const hello = await connection.exchange({ request: { op: 'hello' }, response: HelloResponse });
-        this.#checkBoot(hello.response.bootId);
+        const { bootId, memoryEnds } = await connection.greet();
+        this.#bootId ??= bootId;
+        if (bootId !== this.#bootId) throw new Forged();
+        this.#memoryEnds = memoryEnds;
       } catch (error) {
         connection.close();
         throw await explained(error, origin);
@@ -114,17 +123,13 @@ export class Connections {
       this.#opening -= 1;
     }
   }
-
-  #checkBoot(bootId: string): void {
-    this.#bootId ??= bootId;
-    if (this.#bootId === bootId) return;
-    // Only admitted connections are told it: where the driver knows of no restart, something else answered.
-    throw new ConnectionEnded({ by: 'inside', message: 'another program answered in its place' }, null);
-  }
 }
 
 async function explained(error: unknown, origin: SupervisorStream): Promise<unknown> {
   if (!(error instanceof ConnectionLost)) return error;
+  // No cut and no node makes a whole frame with another signature, and where the driver knows of no restart it is not
+  // that of a new PID 1.
+  if (error instanceof Forged) return new ConnectionEnded({ by: 'inside', message: error.message }, error);
   const ending = await origin.ending();
   if (ending.by === 'inside') return new ConnectionEnded(ending, error);
   return ending.message === ''

@@ -1,10 +1,11 @@
 // The network of a sandbox, read and tried from inside: there is no way out, or none that answers.
+import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { NetworkProof } from '../../domain/network.ts';
 import { ConnectionLost } from '../protocol/frames.ts';
 import { ProofResponse } from '../protocol/responses.ts';
-import type { EgressSurvey, ProofTarget } from '../egress.ts';
+import { UntriedProof, type EgressSurvey, type ProofTarget } from '../egress.ts';
 import { recovering } from './recovery.ts';
 import type { Supervised } from './supervised.ts';
 
@@ -19,6 +20,7 @@ const settlingTimeoutMs = 200;
 const askAgainMs = 50;
 
 type Proof = z.infer<typeof ProofResponse>;
+type Probe = NonNullable<Proof['probes']>[number];
 interface Asked {
   readonly name: string;
   readonly kind: ProofTarget['kind'] | 'tcp-neighbours';
@@ -40,6 +42,7 @@ const neighbours: readonly Target[] = [
  * Where nothing but loopback should be there: `denied` where nothing else can carry anything, `open` where something
  * can. Where a policy should deny: `denied` where no target answers, `open` where one does (after `settleMs` still),
  * `unprovable` where none of them could have answered. `unprovable` as well where no interfaces are shown at all.
+ * @throws UntriedProof where none answers, and one that could have was not asked
  */
 export async function proveNetwork(
   sandbox: Supervised,
@@ -60,14 +63,15 @@ export async function proveNetwork(
   let patienceMs = settleMs > 0 ? settlingTimeoutMs : timeoutMs;
   for (;;) {
     const seen = await ask(sandbox, [...targets, ...neighbours], patienceMs, signal);
-    const probes = judged(seen, targets);
-    const open = probes.some(({ outcome }) => outcome === 'open');
+    const open = (seen.probes ?? []).some(({ outcome }) => outcome === 'open');
     const nowMs = performance.now() - begunMs;
-    if (!open && patienceMs < timeoutMs && probes.some(isSilent)) {
+    if (!open && patienceMs < timeoutMs && (seen.probes ?? []).slice(0, targets.length).some(isUnheard)) {
       patienceMs = timeoutMs;
       continue;
     }
     if (!open || nowMs >= settleMs) {
+      if (!open) requireTried(seen, targets);
+      const probes = [...judged(seen, targets), ...unnamed(survey)];
       const settled = open || answeredMs === null ? {} : { settledMs: Math.round(nowMs) };
       return { ...proofOf(policyOutcome(seen, targets, open), seen), probes, ...settled };
     }
@@ -77,11 +81,20 @@ export async function proveNetwork(
   }
 }
 
-/** A sandbox's own target is provable where the survey's of its name is: the same kind of place, elsewhere. */
+/**
+ * Addresses alone: what runs in a sandbox writes the files by which names are looked up there. A sandbox's own target is
+ * provable where the survey's of its name is: the same kind of place, elsewhere.
+ */
 function targetsOf(survey: EgressSurvey, own: readonly ProofTarget[]): readonly Target[] {
   const provable = new Set(survey.targets.filter((target) => target.provable).map(({ name }) => name));
-  return [...survey.targets, ...own.map((target) => ({ ...target, provable: provable.has(target.name) }))];
+  const all = [
+    ...survey.targets,
+    ...own.map((target) => ({ ...target, provable: provable.has(target.name) })),
+  ];
+  return all.filter(isAddress);
 }
+
+const isAddress = ({ host }: Pick<ProofTarget, 'host'>): boolean => isIP(host) !== 0;
 
 async function ask(
   sandbox: Supervised,
@@ -102,20 +115,33 @@ async function ask(
   return response;
 }
 
-/** As the supervisor tells it (toolbox/PROTOCOL.md): neither an answer nor a refusal came. */
-const isSilent = ({ outcome, detail }: NetworkProof['probes'][number]): boolean =>
-  outcome !== 'open' && detail.startsWith('no answer');
+/** As the supervisor tells it (toolbox/PROTOCOL.md): neither an answer nor a refusal came, or there was no time to ask. */
+const isUnheard = ({ outcome, detail }: Probe): boolean =>
+  outcome === 'untried' || (outcome === 'denied' && detail.startsWith('no answer'));
+
+function requireTried(seen: Proof, targets: readonly Target[]): void {
+  const untried = (seen.probes ?? []).filter(
+    ({ outcome }, at) => outcome === 'untried' && targets[at]?.provable === true,
+  );
+  const [first] = untried;
+  if (first === undefined) return;
+  const names = untried.map(({ target }) => target).join(', ');
+  throw new UntriedProof(`closed egress could not be tried: ${names}: ${first.detail}`);
+}
 
 /** What could not have answered is not denied by its silence; a neighbour is told where it answered. */
 function judged(seen: Proof, targets: readonly Target[]): NetworkProof['probes'] {
   const told = (seen.probes ?? []).filter(({ outcome }, at) => at < targets.length || outcome === 'open');
-  return told.map(({ target, outcome, detail, ms }, at) => ({
-    target,
-    outcome: outcome === 'denied' && targets[at]?.provable !== true ? 'unprovable' : outcome,
-    detail,
-    ms,
-  }));
+  return told.map(({ target, outcome, detail, ms }, at) => {
+    const shown = outcome === 'open' || (outcome === 'denied' && targets[at]?.provable === true);
+    return { target, outcome: shown ? outcome : 'unprovable', detail, ms };
+  });
 }
+
+const unnamed = ({ targets }: EgressSurvey): NetworkProof['probes'] =>
+  targets
+    .filter((target) => !isAddress(target))
+    .map(({ name, detail }) => ({ target: name, outcome: 'unprovable', detail, ms: 0 }));
 
 function policyOutcome(seen: Proof, targets: readonly Target[], open: boolean): NetworkProof['outcome'] {
   if (open) return 'open';

@@ -12,9 +12,10 @@ const pausesMs = [100, 500, 2_000];
 
 /**
  * Performs an idempotent exchange, again on a new connection after a cut. SandboxGone where the driver says that
- * the sandbox is not what it was, or where what runs inside ends every connection; ClassifiedError `ExecBroken`
- * where it lives and still no connection holds, or where it answers that it could not do it. Refusals of a kind
- * that the caller names in `understood` come as the SupervisorError that they are.
+ * the sandbox is not what it was, or where none holds and what runs inside was seen to end one: it may spoil the
+ * others in ways that nobody sees. ClassifiedError `ExecBroken` where it lives and still no connection holds, or
+ * where it answers that it could not do it. Refusals of a kind that the caller names in `understood` come as the
+ * SupervisorError that they are.
  */
 export async function recovering<T>(
   { link, connections }: { readonly link: Link; readonly connections: Connections },
@@ -22,6 +23,7 @@ export async function recovering<T>(
   exchange: (connection: Connection) => Promise<T>,
   understood: readonly string[] = [],
 ): Promise<T> {
+  let ended: ConnectionEnded | null = null;
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await connections.use(exchange);
@@ -34,13 +36,14 @@ export async function recovering<T>(
       if (!(error instanceof ConnectionLost || error instanceof SupervisorError)) throw error;
       const state = await link.state();
       if (state.kind !== 'alive') throw new SandboxGone(state);
+      if (error instanceof ConnectionEnded) ended = error;
       const pause = pausesMs[attempt];
       if (pause !== undefined) {
         await new Promise((resolve) => setTimeout(resolve, pause));
         continue;
       }
-      if (error instanceof ConnectionEnded) {
-        const reason = `what runs in the sandbox took away its supervisor's connection: ${error.message}`;
+      if (ended !== null) {
+        const reason = `what runs in the sandbox took away its supervisor's connection: ${ended.message}`;
         throw new SandboxGone({ kind: 'gone', cause: 'self', why: 'exited', reason });
       }
       throw new ClassifiedError('ExecBroken', `${what}: ${error.message}, ${attempt + 1} times`, {

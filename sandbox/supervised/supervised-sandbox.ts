@@ -2,23 +2,26 @@
 import type { Readable } from 'node:stream';
 import type { NetworkProof } from '../../domain/network.ts';
 import type { Artifact } from '../../domain/task.ts';
+import type { MemoryEnds } from '../../domain/verdict.ts';
 import type { Connection } from '../protocol/connection.ts';
 import { EmptyResponse, UsageResponse } from '../protocol/responses.ts';
+import { BootId } from '../protocol/voice.ts';
 import type { EgressSurvey } from '../egress.ts';
-import type {
-  Command,
-  CommandResult,
-  GetOptions,
-  GetResult,
-  PutOptions,
-  Sandbox,
-  SandboxIdentity,
-  SandboxState,
-  SandboxUsage,
-  TakenDelta,
-  TerminalOptions,
-  TerminalSession,
-  Transfer,
+import {
+  SandboxGone,
+  type Command,
+  type CommandResult,
+  type GetOptions,
+  type GetResult,
+  type PutOptions,
+  type Sandbox,
+  type SandboxIdentity,
+  type SandboxState,
+  type SandboxUsage,
+  type TakenDelta,
+  type TerminalOptions,
+  type TerminalSession,
+  type Transfer,
 } from '../port.ts';
 import { awaitBaseline } from './changes.ts';
 import { killCommand, runCommand, startCommand } from './commands.ts';
@@ -50,6 +53,9 @@ export async function attach(
   attaching: Attaching = {},
 ): Promise<SupervisedSandbox> {
   const bootId = identity.bootId === null ? null : bootOf(identity.bootId).supervisor;
+  if (bootId !== null && !BootId.safeParse(bootId).success) {
+    throw new SandboxGone({ kind: 'replaced', reason: 'its supervisor is of a version that signs nothing' });
+  }
   const connections = new Connections(link, bootId);
   try {
     await recovering({ link, connections }, 'connecting', () => Promise.resolve());
@@ -87,6 +93,10 @@ export class SupervisedSandbox implements Sandbox {
 
   get image(): Sandbox['image'] {
     return this.#supervised.facts.image;
+  }
+
+  get memoryEnds(): MemoryEnds | null {
+    return this.#supervised.connections.memoryEnds;
   }
 
   run(command: Command, signal?: AbortSignal): Promise<CommandResult> {

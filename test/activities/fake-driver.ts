@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { DeltaEntry } from '../../domain/delta.ts';
 import { ClassifiedError } from '../../domain/errors.ts';
 import type { NetworkProof } from '../../domain/network.ts';
-import type { EgressSurvey } from '../../sandbox/egress.ts';
+import { UntriedProof, type EgressSurvey } from '../../sandbox/egress.ts';
 import type {
   Command,
   CommandResult,
@@ -18,6 +18,7 @@ import type { Artifact } from '../../domain/task.ts';
 import { SandboxGone } from '../../sandbox/port.ts';
 import { readArchive, smallArchive } from '../../activities/archives.ts';
 import { untilAborted } from '../../activities/sandbox-pool.ts';
+import { takenId } from '../../activities/verify/take.ts';
 
 export interface Behaviour {
   /** What a command does; it may write files of the verifier, or throw. */
@@ -62,6 +63,7 @@ export class FakeSandbox implements Sandbox {
   readonly identity: SandboxIdentity;
   readonly image = { user: '', workdir: '/work', entrypoint: [] };
   readonly services: ReadonlyMap<string, FakeSandbox>;
+  readonly memoryEnds = 'process';
   /** In order: what was asked. */
   readonly asked: string[] = [];
   /** What test.sh leaves in /logs/verifier. */
@@ -72,7 +74,11 @@ export class FakeSandbox implements Sandbox {
   readonly baseline: boolean;
   now: SandboxState = { kind: 'alive' };
   network: NetworkProof['outcome'];
+  /** How many network proofs find nothing to send with; null: all, until its processes and those of its services are ended. */
+  untried: number | null = 0;
   readonly #behaviour: Behaviour;
+  /** Of what was taken in it, the program of whoever came first, by id. */
+  readonly #takenBy = new Map<string, string>();
 
   constructor(spec: SandboxSpec, behaviour: Behaviour) {
     this.#behaviour = behaviour;
@@ -102,6 +108,12 @@ export class FakeSandbox implements Sandbox {
   }
 
   async run(command: Command, signal?: AbortSignal): Promise<CommandResult> {
+    if (command.id.startsWith(takenId)) {
+      if (this.now.kind !== 'alive') throw new SandboxGone(this.now);
+      const first = this.#takenBy.get(command.id) ?? command.argv.join(' ');
+      this.#takenBy.set(command.id, first);
+      return result({ exitCode: 127, stderr: Buffer.from(`cannot start ${first}`) });
+    }
     await this.#ask(`run ${command.argv.join(' ')}`);
     signal?.throwIfAborted();
     const answer = Promise.resolve(this.#behaviour.onRun(command, this));
@@ -199,6 +211,11 @@ export class FakeSandbox implements Sandbox {
   async proveNetwork(_: EgressSurvey, { settleMs }: { readonly settleMs: number }): Promise<NetworkProof> {
     await this.#ask('proof');
     this.settled.push(settleMs);
+    const held = [this, ...this.services.values()].some(({ asked }) => !asked.includes('end'));
+    if (this.untried === null ? held : this.untried > 0) {
+      if (this.untried !== null) this.untried -= 1;
+      throw new UntriedProof('closed egress could not be tried: API server: no port');
+    }
     const { network } = this;
     const interfaces = [{ name: network === 'open' ? 'eth0' : 'lo', addresses: ['127.0.0.1/8'] }];
     return { outcome: network, interfaces, routes: [], probes: [], at: '2026-01-01T00:00:00.000Z' };

@@ -68,18 +68,35 @@ describe('recordVerdict', () => {
     ]);
   });
 
-  it('of a time before the network was proved at the end is read as it was written', async () => {
+  it('C40: says of each sandbox what a process that is out of memory takes with it', async () => {
+    await open();
+    await lab.grade(lab.trial());
+    for (const sandbox of lab.driver.made.values()) expect(sandbox.memoryEnds).toBe('process');
+    await recordVerdict(lab.world, { subject: lab.trial(), reached: 1 });
+    const verdict = await readJson(lab.world.store, verdictKey(trial), VerdictSchema);
+    expect(verdict?.sandboxes.map(({ phase, memoryEnds }) => [phase, memoryEnds])).toEqual([
+      ['agent', 'process'],
+      ['verifier', 'process'],
+    ]);
+  });
+
+  it('of a time before either was looked at is read as it was written', async () => {
     await open();
     await lab.grade(lab.trial());
     await recordVerdict(lab.world, { subject: lab.trial(), reached: 1 });
     const written = Buffer.from((await lab.world.store.get(verdictKey(trial))) ?? []).toString();
     const older = written
       .replaceAll(/"networkAtEnd":(null|\{"outcome".*?"at":"[^"]*"\}),?/g, '')
+      .replaceAll(/"memoryEnds":"process",?/g, '')
       .replaceAll(',}', '}');
-    expect(older).not.toContain('networkAtEnd');
+    expect(older).not.toMatch(/networkAtEnd|memoryEnds/);
     await lab.world.store.put(verdictKey(trial), Buffer.from(older));
     const verdict = await readJson(lab.world.store, verdictKey(trial), VerdictSchema);
-    expect(verdict?.sandboxes.map(({ networkAtEnd }) => networkAtEnd)).toEqual([null, null]);
+    const told = verdict?.sandboxes.map(({ networkAtEnd, memoryEnds }) => [networkAtEnd, memoryEnds]);
+    expect(told).toEqual([
+      [null, null],
+      [null, null],
+    ]);
   });
 
   it('is written once: the one that stands is the answer, whatever a later generation found', async () => {
@@ -156,7 +173,7 @@ describe('a generation that came to nothing', () => {
     for (const generation of [1, 2]) await provision(lab.world, { subject: lab.trial(generation) }, lab.run);
     await cleanUp(lab.world, { subject: lab.trial(1) });
     const left = await lab.world.driver.list({ 'passband.sweep': 'lab' });
-    expect(left.map(({ labels }) => labels['passband.trial'])).toEqual(['lab--task.m.nop.01.g2']);
+    expect(left.map(({ labels }) => labels['passband.trial'])).toEqual(['lab--task/m/nop/01.g2']);
   });
 });
 

@@ -108,10 +108,13 @@ describe('doctor', () => {
     const of = (part: string) => findings.find((finding) => finding.part === part)?.what;
     expect(of('canary')).toMatch(/let out: API server, .*another pod/);
     expect(of('policy')).toMatch(/^a sandbox reaches none of \d+ targets \(denied\)/);
-    expect(of('out of memory')).toMatch(/^ends the (process alone|whole container)/);
+    expect(of('out of memory')).toMatch(/^ends the (process alone|whole container).*memoryEnds/);
+    expect(of('files')).toMatch(/^a sandbox with our default of disk is ended when it has made 655360/);
     expect(of('user namespaces')).toMatch(/root in a sandbox/);
+    const nodes = /^(\d+) of/.exec(of('nodes') ?? '')?.[1];
+    expect(/\(([^()]+)\)$/.exec(of('policy') ?? '')?.[1]?.split(', ')).toHaveLength(Number(nodes));
     // The project's own kubelets are given podPidsLimit 1024.
-    if (ownCluster) expect(of('pids limit')).toMatch(/^a pod begins no more than \d{3,4} processes/);
+    if (ownCluster) expect(of('pids limit')).toMatch(/^a pod begins no more than about \d{3,4} processes/);
     expect(await leftInNamespace()).toEqual([]);
   });
 

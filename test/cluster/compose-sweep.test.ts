@@ -7,11 +7,11 @@ import type { Verdict } from '../../domain/verdict.ts';
 import { startKnownRateServer, type KnownRateServer } from '../../instruments/known-rate/server.ts';
 import { readKnownTasks } from '../../instruments/known-tasks.ts';
 import { startTestCluster, type TestCluster, type TestNamespace } from '../support/cluster.ts';
+import { namesIn } from '../support/cluster-names.ts';
 import {
   expectCalibrated,
   expectOnly,
   nameOf,
-  namesIn,
   openClusterScene,
   proofsOf,
   verdictsIn,

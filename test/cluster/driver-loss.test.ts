@@ -35,7 +35,8 @@ describe('loss in a cluster', () => {
         command: [supervisorPath, 'connect'],
         protocols: ['v4.channel.k8s.io'],
       });
-      const connection = new Connection(stream);
+      const connection = new Connection(stream, null);
+      await connection.greet();
       const argv = ['/bin/sh', '-c', 'cat > /root/f; wc -c < /root/f; exit 4'];
       const limits = { timeoutMs: 10_000, waitMs: 10_000, background: false, outputLimitBytes: 1_000 };
       const job = { env: {}, cleanEnv: false, cwd: '/', user: null, ...limits };

@@ -4,10 +4,13 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CoreV1Api, NetworkingV1Api } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EgressSurvey, SurveyRequest } from '../../sandbox/egress.ts';
+import { sweepLabels, workflowLabel } from '../../domain/sandbox-labels.ts';
+import { UntriedProof, type EgressSurvey, type SurveyRequest } from '../../sandbox/egress.ts';
+import { reap } from '../../worker/reaper.ts';
 import { sh, withSandbox } from '../sandbox/conformance/harness.ts';
 import { ownCluster } from '../support/cluster.ts';
 import { clusterHarness, type ClusterHarness } from '../support/cluster-harness.ts';
+import { everyPort, portTakers } from '../support/every-port.ts';
 
 const namespace = 'passband-survey';
 const labels = { 'passband.test': 'survey' };
@@ -110,6 +113,22 @@ describe('closed egress', () => {
     });
   });
 
+  it('is neither denied nor open where an agent has taken every port, and denied once its processes are ended', async () => {
+    await withSandbox(harness, 'debian', async (sandbox) => {
+      await sandbox.proveNetwork(survey, barrier);
+      await sandbox.start({ id: 'ports', argv: ['perl', '-e', everyPort] });
+      const held = async () => (await sh(sandbox, 'ls /held-* 2>/dev/null | wc -l')).out.trim();
+      await expect.poll(held, { timeout: 60_000, interval: 500 }).toBe(String(portTakers));
+      const proving = sandbox.proveNetwork(survey, { settleMs: 0 });
+      await expect(proving).rejects.toBeInstanceOf(UntriedProof);
+      await expect(proving).rejects.toThrow(/cannot assign requested address/);
+      await sandbox.endProcesses();
+      const proof = await sandbox.proveNetwork(survey, { settleMs: 0 });
+      expect(proof.outcome).toBe('denied');
+      expect(proof.probes.map(({ outcome }) => outcome)).toEqual(proof.probes.map(() => 'denied'));
+    });
+  });
+
   it('resolves no name, and is told no address of the cluster by its resolver', async () => {
     await withSandbox(harness, 'debian', async (sandbox) => {
       const found = await sh(
@@ -169,6 +188,40 @@ describe('closed egress', () => {
     expect(again.targets.every(({ provable }) => provable)).toBe(true);
     expect(await pods()).toHaveLength(2);
     expect(await pods()).not.toEqual(there);
+  });
+
+  it('has an owner that the reaper finds where its sweep was ended by hand and no worker cleaned up (C42)', async () => {
+    const sweep = { ...sweepLabels('store-survey', 'ended'), [workflowLabel]: 'sweep-ended' };
+    await harness.driver.surveyEgress(request({ name: 'pb-ended', labels: sweep }));
+    const left = async () => {
+      const labelSelector = 'passband.store=store-survey';
+      const [found, owners] = await Promise.all([
+        core.listNamespacedPod({ namespace, labelSelector }),
+        core.listNamespacedConfigMap({ namespace, labelSelector }),
+      ]);
+      return [found.items.length, owners.items.length];
+    };
+    const asked = new Set<string>();
+    const look = async (state: 'running' | 'closed') =>
+      await reap({
+        driver: harness.otherDriver,
+        storeId: () => Promise.resolve('store-survey'),
+        stateOf: (workflow) => {
+          asked.add(workflow);
+          return Promise.resolve(state);
+        },
+        log: { info: () => undefined, warn: () => undefined },
+        now: () => new Date(Date.now() + 10 * 60_000),
+      });
+    await look('running');
+    expect(await left()).toEqual([2, 1]);
+    await look('closed');
+    await expect.poll(left, { timeout: 30_000 }).toEqual([0, 1]);
+    await look('running');
+    expect(await left()).toEqual([0, 1]);
+    await look('closed');
+    await expect.poll(left, { timeout: 30_000 }).toEqual([0, 0]);
+    expect([...asked]).toEqual(['sweep-ended']);
   });
 
   it('leaves nothing of its survey behind', async () => {

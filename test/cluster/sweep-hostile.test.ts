@@ -6,10 +6,10 @@ import { stringify } from 'yaml';
 import type { Verdict } from '../../domain/verdict.ts';
 import type { KnownRateServer } from '../../instruments/known-rate/server.ts';
 import { startTestCluster, type TestCluster, type TestNamespace } from '../support/cluster.ts';
+import { namesIn } from '../support/cluster-names.ts';
 import {
   expectOnly,
   failuresIn,
-  namesIn,
   openClusterScene,
   proofsOf,
   verdictsIn,

@@ -5,12 +5,12 @@ import type { FailureRecord, Verdict } from '../../domain/verdict.ts';
 import { startKnownRateServer, type KnownRateServer } from '../../instruments/known-rate/server.ts';
 import { readKnownTasks } from '../../instruments/known-tasks.ts';
 import { ownCluster, startTestCluster, type TestCluster, type TestNamespace } from '../support/cluster.ts';
+import { namesIn } from '../support/cluster-names.ts';
 import {
   expectCalibrated,
   expectOnly,
   failuresIn,
   nameOf,
-  namesIn,
   openClusterScene,
   verdictsIn,
   workingTrials,

@@ -10,13 +10,13 @@ import { startKnownRateServer, type KnownRateServer } from '../../instruments/kn
 import { readKnownTasks } from '../../instruments/known-tasks.ts';
 import { ensureBase } from '../support/base-image.ts';
 import { startTestCluster, type TestCluster } from '../support/cluster.ts';
+import { namesIn } from '../support/cluster-names.ts';
 import {
   countReplies,
   expectCalibrated,
   expectOnly,
   failuresIn,
   nameOf,
-  namesIn,
   openClusterScene,
   proofsOf,
   smallRequests,

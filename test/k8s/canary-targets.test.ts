@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { canaryPod } from '../../k8s/canary-pod.ts';
-import { clusterTargets, distinctTargets, nameserverOf, resolved } from '../../k8s/canary-targets.ts';
+import {
+  clusterTargets,
+  distinctTargets,
+  namesAndAddresses,
+  nameserverOf,
+  surveyed,
+  unanswered,
+} from '../../k8s/canary-targets.ts';
 import { KubernetesConfigSchema } from '../../k8s/config.ts';
 import { canaryLabel } from '../../k8s/network-policy.ts';
 import type { ProofTarget } from '../../sandbox/egress.ts';
@@ -11,6 +18,8 @@ const places = {
   nameserver: '10.96.0.10',
   peer: { podIP: '10.244.1.7', hostIP: '172.30.0.12' },
 };
+const at = (name: string): ProofTarget => ({ name, kind: 'tcp', host: name, port: 1 });
+const open = (address: string) => ({ outcome: 'open', detail: 'answered', address });
 const told = (targets: readonly ProofTarget[]) =>
   targets.map(({ name, kind, host, port }) => `${name} ${kind} ${host}:${port}`);
 
@@ -49,13 +58,41 @@ describe('the targets of a survey', () => {
     expect(distinctTargets([many]).length).toBeLessThanOrEqual(63);
   });
 
-  it('are addresses, where a name leads to one', async () => {
-    const target = (host: string): ProofTarget => ({ name: host, kind: 'tcp', host, port: 1 });
-    const hosts = (await resolved([target('localhost'), target('10.1.1.1'), target('::1')])).map(
+  it('are asked of the canary by name, and by the address that a name has for us', async () => {
+    // Longer than a name may be: no server is asked.
+    const nobody = 'x'.repeat(300);
+    const hosts = (await namesAndAddresses([at('localhost'), at('10.1.1.1'), at(nobody)])).map(
       ({ host }) => host,
     );
-    expect(hosts[0]).toMatch(/^127\.0\.0\.1$|^::1$/);
-    expect(hosts.slice(1)).toEqual(['10.1.1.1', '::1']);
+    expect(hosts[1]).toMatch(/^127\.0\.0\.1$|^::1$/);
+    expect(hosts.toSpliced(1, 1)).toEqual(['localhost', '10.1.1.1', nobody]);
+  });
+
+  it('are tried in a sandbox at the address that answered the canary, and at ours', () => {
+    const asked = [at('model.example'), { ...at('model.example'), host: '192.0.2.7' }];
+    const probes = [open('10.9.9.9'), { outcome: 'denied', detail: 'no answer', address: null }];
+    expect(surveyed(asked, probes)).toEqual([
+      { ...asked[0], host: '10.9.9.9', provable: true, detail: 'answered' },
+      { ...asked[1], provable: false, detail: 'no answer' },
+    ]);
+    expect(surveyed(asked, [open('192.0.2.7'), open('192.0.2.7')])).toHaveLength(1);
+  });
+
+  it('keep a name that led to no address for the telling, and leave it out where another way did', () => {
+    const unresolved = { outcome: 'untried', detail: 'name not resolved', address: null };
+    const told = { provable: false, detail: 'name not resolved' };
+    expect(surveyed([at('model.example')], [unresolved])).toEqual([{ ...at('model.example'), ...told }]);
+    const asked = [at('model.example'), { ...at('model.example'), host: '192.0.2.7' }];
+    expect(surveyed(asked, [unresolved, open('192.0.2.7')])).toEqual([
+      { ...asked[1], provable: true, detail: 'answered' },
+    ]);
+  });
+
+  it('are unanswered where no place of their name answers', () => {
+    const asked = [at('a'), { ...at('a'), host: '192.0.2.7' }, at('b')];
+    const [yes, no] = [{ outcome: 'open' }, { outcome: 'denied' }];
+    expect(unanswered(asked, [no, yes, no])).toEqual(['b']);
+    expect(unanswered(asked, [no, no, yes])).toEqual(['a']);
   });
 
   it('ask the first name server of a pod', () => {

@@ -33,6 +33,14 @@ describe('the progress of a new pod', () => {
     expect(progressOf(observed({ beside: { 's0-db': terminated } }))).toEqual({ kind: 'ended' });
   });
 
+  it('C28: asks for patience where there is no room, and where nothing else holds it up', () => {
+    const late = (progress: ReturnType<typeof progressOf>) =>
+      progress.kind === 'waiting' ? progressError('pb-1', progress).retryAfterMs : 'not waiting';
+    expect(late(unscheduled('0/2 nodes are available: 2 Insufficient cpu.'))).toBe(1_000);
+    expect(late(unscheduled('0/1 nodes are available: 1 node(s) had untolerated taint {a: b}.'))).toBeNull();
+    expect(late(waiting('CreateContainerError', 'context deadline exceeded'))).toBeNull();
+  });
+
   it('waits for what the first container says that waits for more than its turn', () => {
     const message = 'failed to pull: 503 Service Unavailable';
     const pulling = { waiting: { reason: 'ErrImagePull', message } };

@@ -45,11 +45,13 @@ describe('the pod of a spec', () => {
 
   it('has the supervisor as PID 1 and root, which is told the image user and directory', () => {
     const forget = ['--forget', 'KUBERNETES_SERVICE_,KUBERNETES_PORT'];
-    const init = ['/opt/passband/bin/supervisor', 'init', '--workdir', '/app', ...forget, '--baseline'];
+    const bounds = ['--max-files', '655360', '--max-processes', '4096'];
+    const own = [...forget, ...bounds, '--baseline'];
+    const init = ['/opt/passband/bin/supervisor', 'init', '--workdir', '/app', ...own];
     expect(containerOf()).toMatchObject({ command: init, workingDir: '/' });
     expect(containerOf()).not.toHaveProperty('env');
     const other = containerOf({ spec: { ...spec, workdir: '/w' }, image: { ...image, user: 'app:app' } });
-    expect(other?.command).toEqual([...init.slice(0, 3), '/w', '--user', 'app:app', ...forget, '--baseline']);
+    expect(other?.command).toEqual([...init.slice(0, 3), '/w', '--user', 'app:app', ...own]);
     const { command } = containerOf({ spec: { ...spec, baseline: false } }) ?? {};
     expect(command).toEqual(init.slice(0, -1));
     expect(other?.securityContext).toMatchObject({ runAsUser: 0, runAsGroup: 0 });
@@ -63,21 +65,21 @@ describe('the pod of a spec', () => {
     const security = containerOf()?.securityContext;
     expect(security).toMatchObject({ privileged: false, allowPrivilegeEscalation: false });
     expect(security?.capabilities?.drop).toEqual(['ALL']);
-    expect(security?.capabilities?.add).toHaveLength(9);
+    expect(security?.capabilities?.add).toHaveLength(10);
     expect(security?.capabilities?.add).not.toEqual(expect.arrayContaining(['SYS_ADMIN']));
     const gains = (user: string) =>
       containerOf({ image: { ...image, user } })?.securityContext?.allowPrivilegeEscalation;
     expect([gains('root'), gains('0:5'), gains('app'), gains('1000:0')]).toEqual([false, false, true, true]);
   });
 
-  it('has the limits of the task whole, and requests the share that is configured', () => {
+  it('has the limits of the task whole, requests the share of its cpus that is configured, and all of its memory', () => {
     expect(containerOf()?.resources).toEqual({
       requests: { cpu: '1500m', memory: '2048Mi', 'ephemeral-storage': '10240Mi' },
       limits: { cpu: '1500m', memory: '2048Mi', 'ephemeral-storage': '10240Mi' },
     });
-    const shared = containerOf({ config: config({ requestedCpus: 0.1, requestedMemory: 0.5 }) });
+    const shared = containerOf({ config: config({ requestedCpus: 0.1 }) });
     expect(shared?.resources).toMatchObject({
-      requests: { cpu: '150m', memory: '1024Mi' },
+      requests: { cpu: '150m', memory: '2048Mi' },
       limits: { cpu: '1500m', memory: '2048Mi' },
     });
   });
@@ -119,7 +121,6 @@ describe('the pod of a spec', () => {
     expect(keptFacts(annotations)).toMatchObject({
       env: { A: '1' },
       network: 'deny',
-      diskMiB: 10_240,
       imageDigest: spec.image.digest,
       image: { user: '', workdir: '/app', entrypoint: ['/start'] },
       volumes: ['/data'],

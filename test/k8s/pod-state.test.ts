@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { endOf, refusedStart, runtimeRefusal, serviceEnd, stateOf } from '../../k8s/pod-state.ts';
-import { startOf, type ObservedPod } from '../../k8s/observed-pod.ts';
+import { supervisorFaultStatus } from '../../sandbox/supervised/supervisor.ts';
+import { lifeOf, type ObservedPod } from '../../k8s/observed-pod.ts';
 import { observed, running } from './observed.ts';
 
-const expected = { uid: 'uid-1', startedAt: startOf(observed()) ?? '', nodeGraceSec: 40 };
 const nowMs = Date.parse('2026-01-01T01:00:00Z');
-const look = (pod: ObservedPod | null) => stateOf(pod, expected, nowMs);
+/** The state of a pod of which `made` was told when it was made. */
+const look = (pod: ObservedPod | null, made = observed()) =>
+  stateOf(pod, { uid: 'uid-1', startedAt: lifeOf(made) ?? '', nodeGraceSec: 40 }, nowMs);
 const ended = (exitCode: number, reason = 'Error') =>
   observed({ phase: 'Failed', state: { terminated: { exitCode, reason } } });
 const evicted = (message: string) => observed({ phase: 'Failed', reason: 'Evicted', message });
@@ -25,6 +27,16 @@ describe('the state of a pod', () => {
     expect(look(observed({ uid: 'uid-2' }))).toMatchObject({ kind: 'replaced' });
     const later = { running: { startedAt: '2026-01-01T00:30:00Z' } };
     expect(look(observed({ state: later }))).toMatchObject({ kind: 'restarted' });
+  });
+
+  it('is restarted where another container took the place of one beside it', () => {
+    const made = observed({ beside: { 's0-db': running, 's1-web': running } });
+    expect(look(made, made)).toEqual({ kind: 'alive' });
+    const containerStatuses = made.status.containerStatuses.map((status) =>
+      status.name === 's0-db' ? { ...status, containerID: 'containerd://another' } : status,
+    );
+    const pod = { ...made, status: { ...made.status, containerStatuses } };
+    expect(look(pod, made)).toMatchObject({ kind: 'restarted' });
   });
 
   it('is deleted by the platform where there is none, or where it is going', () => {
@@ -67,6 +79,47 @@ describe('the state of a pod', () => {
     expect(look(ended(2))).toMatchObject({ cause: 'self', why: 'exited' });
   });
 
+  it('is not its own memory where PID 1 ended otherwise, and a child for memory before it (C40)', () => {
+    expect(look(ended(143, 'OOMKilled'))).toMatchObject({ cause: 'platform', why: 'exited' });
+    expect(look(ended(2, 'OOMKilled'))).toMatchObject({ cause: 'self', why: 'oom' });
+  });
+
+  it.each([
+    [71, 'self', 'exited'],
+    [73, 'self', 'disk'],
+    [75, 'platform', 'evicted'],
+  ])('is what PID 1 says of the bounds that it keeps: %i', (exitCode, cause, why) => {
+    for (const reason of ['Error', 'OOMKilled']) {
+      expect(look(ended(exitCode, reason))).toMatchObject({ kind: 'gone', cause, why });
+    }
+  });
+
+  it('is gone with a service that its machine took, and goes on without one that ended by itself', () => {
+    const beside = (exitCode: number) => ({ 's0-db': { terminated: { exitCode, reason: 'Error' } } });
+    const made = observed({ beside: { 's0-db': running } });
+    const of = (exitCode: number) => look(observed({ beside: beside(exitCode) }), made);
+    expect(of(75)).toMatchObject({ kind: 'gone', cause: 'platform', why: 'evicted' });
+    expect(of(supervisorFaultStatus)).toMatchObject({ kind: 'gone', cause: 'platform' });
+    for (const exitCode of [0, 2, 71, 73]) expect(of(exitCode)).toEqual({ kind: 'alive' });
+    const end = serviceEnd(observed({ beside: beside(73) }), { name: 'db', container: 's0-db' });
+    expect(end).toMatchObject({ cause: 'self', why: 'disk' });
+  });
+
+  it('is the platform where PID 1 ended for a fault of its own, whatever ran out of memory before', () => {
+    const message = 'a fault of PID 1 itself: index out of range\ngoroutine 7';
+    for (const reason of ['Error', 'OOMKilled']) {
+      const pod = observed({
+        phase: 'Failed',
+        state: { terminated: { exitCode: supervisorFaultStatus, reason, message } },
+      });
+      const state = look(pod);
+      expect(state).toMatchObject({ kind: 'gone', cause: 'platform', why: 'exited' });
+      expect(state).toMatchObject({
+        reason: expect.stringContaining('index out of range goroutine 7') as string,
+      });
+    }
+  });
+
   it('is a lost host where the node came back and knows nothing of it', () => {
     expect(look(ended(137, 'ContainerStatusUnknown'))).toMatchObject({ why: 'host-lost' });
     expect(look(ended(255, 'Unknown'))).toMatchObject({ why: 'host-lost' });
@@ -98,8 +151,9 @@ describe('the state of a pod', () => {
       ...{ type, status: 'False', lastTransitionTime },
     }));
     const terminated = { exitCode: 137, reason: 'OOMKilled' };
+    const made = observed({ beside: { 's0-db': running, 's1-web': running } });
     const pod = observed({ conditions, beside: { 's0-db': { terminated }, 's1-web': running } });
-    expect(look(pod)).toEqual({ kind: 'alive' });
+    expect(look(pod, made)).toEqual({ kind: 'alive' });
     const end = serviceEnd(pod, { name: 'db', container: 's0-db' });
     expect(end).toMatchObject({ kind: 'gone', cause: 'self', why: 'oom' });
     expect(end?.reason).toContain('service db');

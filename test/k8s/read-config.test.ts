@@ -49,6 +49,8 @@ describe('the file of the Kubernetes driver', () => {
       `${registry}pod: { cpus: 2 }\n`,
       ':3: pod.cpus: unknown key; known here are those of examples/kubernetes.yaml',
     ],
+    // A pod requests all the memory that it may use.
+    [`${registry}pod: { requestedMemory: 0.5 }\n`, /:3: pod.requestedMemory: unknown key/],
     [`${registry}placeSec: soon\n`, ':3: placeSec: it takes a number'],
     [`${registry}namespace: A\n`, ':3: namespace: a name of lower-case letters, digits and dashes'],
     [`${registry}pod: [\n`, /:\d+: not valid YAML/],

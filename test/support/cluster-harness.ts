@@ -39,7 +39,7 @@ export async function clusterHarness(name: string): Promise<ClusterHarness> {
   const namespace = await cluster.namespace(name);
   const given = cluster.config(namespace.name);
   // The nodes are small, and what the suite asks for is a limit and not a need.
-  const config = { ...given, placeSec: 60, pod: { ...given.pod, requestedCpus: 0.05, requestedMemory: 0.1 } };
+  const config = { ...given, placeSec: 60, pod: { ...given.pod, requestedCpus: 0.05 } };
   const dir = await mkdtemp(join(tmpdir(), 'passband-cluster-'));
   const proxy = await startTcpProxy(addressOf(cluster.kubeconfig));
   const kubeconfig = join(dir, 'kubeconfig');

@@ -49,7 +49,7 @@ export async function openClusterScene(
   const file = path.join(scene.dir, 'kubernetes.yaml');
   const given = cluster.config(name);
   // The nodes are small, and what a task names is a limit and not a need.
-  const config = { ...given, pod: { ...given.pod, requestedCpus: 0.05, requestedMemory: 0.25 } };
+  const config = { ...given, pod: { ...given.pod, requestedCpus: 0.05 } };
   await writeFile(file, stringify(change(config)));
   const listed = (kind: string): Promise<string> => cluster.kubectl('-n', name, 'get', kind, '-o', 'json');
   return {

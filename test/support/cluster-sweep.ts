@@ -23,6 +23,7 @@ import { readJson } from '../../store/objects.ts';
 import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/port.ts';
 import { readPlan, readVerdicts, trialsOf } from '../../store/verdicts.ts';
+import { namesIn } from './cluster-names.ts';
 import type { TestCluster } from './cluster.ts';
 import { makeBucket } from './installed-chart.ts';
 import { openScene, type Ended, type Running, type Scene } from './passband.ts';
@@ -63,7 +64,7 @@ export async function openClusterScene(cluster: TestCluster): Promise<ClusterSce
 }
 
 /** The nodes are small: what a task may take is a limit, and not a need. */
-export const smallRequests = { requestedCpus: 0.05, requestedMemory: 0.1 };
+export const smallRequests = { requestedCpus: 0.05 };
 
 /** Writes the driver's file for trials in a namespace, and answers its path. */
 export async function writeDriverFile(
@@ -127,16 +128,6 @@ export async function expectCalibrated(at: ClusterScene, sweep: string, planned:
   expect(CalibrationSchema.parse(JSON.parse(stdout)), stderr).toEqual({
     ...{ ok: true, agree: planned, disagree: [] },
   });
-}
-
-/** What lies in a namespace, its own permanent things included: pods, owners, Secrets, policies, and whatever else could. */
-export async function namesIn(cluster: TestCluster, namespace: string): Promise<readonly string[]> {
-  const kinds = 'pods,configmaps,secrets,networkpolicies,services,serviceaccounts,jobs,resourcequotas';
-  const said = await cluster.kubectl('get', kinds, '--namespace', namespace, '--output=name');
-  return said
-    .split('\n')
-    .filter((name) => name !== '')
-    .toSorted();
 }
 
 /** Expects that a namespace holds again what it held before. */

@@ -5,6 +5,8 @@ import { encodeFrame } from './encode-frame.ts';
 import type { SandboxFacts } from '../../sandbox/supervised/facts.ts';
 import type { Link } from '../../sandbox/supervised/link.ts';
 import { attach, type SupervisedSandbox } from '../../sandbox/supervised/supervised-sandbox.ts';
+import type { FrameType } from '../../sandbox/protocol/frames.ts';
+import { bootIdOf, ScriptedVoice } from './scripted-voice.ts';
 
 export interface Asked {
   readonly request: Readonly<Record<string, unknown>> & { readonly op: string };
@@ -14,31 +16,55 @@ export interface Asked {
 /** What to send back: frames, or nothing and the end of the stream. */
 export type Script = (asked: Asked, stream: Duplex) => void;
 
+/** Whose voice speaks over each stream, at either end. */
+const voices = new WeakMap<Duplex, ScriptedVoice>();
+
+function voiceOf(stream: Duplex): ScriptedVoice {
+  const voice = voices.get(stream);
+  if (voice === undefined) throw new Error('no scripted supervisor speaks over this stream');
+  return voice;
+}
+
+/** A frame as the supervisor of this stream says it next. */
+export const said = (stream: Duplex, type: FrameType, payload: Buffer = Buffer.alloc(0)): Buffer =>
+  encodeFrame(type, type === 'D' ? payload : voiceOf(stream).signed(type, payload));
+
+/** Has the supervisor of this stream hear a request that its client has not sent. */
+export const overhear = (stream: Duplex, request: object): void =>
+  voiceOf(stream).hears(Buffer.from(JSON.stringify(request)));
+
 export const answer = (stream: Duplex, response: unknown): void => {
-  stream.write(encodeFrame('R', Buffer.from(JSON.stringify(response))));
+  stream.write(said(stream, 'R', Buffer.from(JSON.stringify(response))));
 };
 
 /** Sends data, its end (with `digest` in place of the right one) and an answer. */
 export function answerWithStream(stream: Duplex, data: Buffer, response: unknown, digest?: string): void {
   for (let at = 0; at < data.length; at += 100_000)
-    stream.write(encodeFrame('D', data.subarray(at, at + 100_000)));
+    stream.write(said(stream, 'D', data.subarray(at, at + 100_000)));
   const sha256 = digest ?? createHash('sha256').update(data).digest('hex');
-  stream.write(encodeFrame('E', Buffer.from(JSON.stringify({ bytes: data.length, sha256 }))));
+  stream.write(said(stream, 'E', Buffer.from(JSON.stringify({ bytes: data.length, sha256 }))));
   answer(stream, response);
 }
 
-export const hello = (bootId = 'boot-1') => ({
+/** The PID 1 that speaks where none is named. */
+const somebody = 'boot-1';
+export const scriptedBootId = bootIdOf(somebody);
+
+export const hello = (name = somebody) => ({
   ok: true,
-  protocol: 1,
-  bootId,
+  protocol: 2,
+  bootId: bootIdOf(name),
   uptimeMs: 1,
   env: {},
   cwd: '/',
+  memoryEnds: null,
 });
 
-/** The client's end of a stream whose other end follows the script. */
-export function scriptedSupervisor(script: Script): Duplex {
+/** The client's end of a stream whose other end follows the script, in the voice of the PID 1 of that name. */
+export function scriptedSupervisor(script: Script, name = somebody): Duplex {
   const [near, far] = duplexPair();
+  const voice = new ScriptedVoice(name);
+  for (const end of [near, far]) voices.set(end, voice);
   far.on('error', () => undefined);
   let input = Buffer.alloc(0);
   let request: Asked['request'] | null = null;
@@ -60,6 +86,7 @@ export function scriptedSupervisor(script: Script): Duplex {
       const payload = input.subarray(5, 5 + length);
       input = input.subarray(5 + length);
       if (type === 'Q') {
+        voice.hears(payload);
         request = JSON.parse(payload.toString()) as Asked['request'];
         if (request['stream'] !== true) ask();
       } else if (type === 'D') body.push(payload);

@@ -124,6 +124,7 @@ function sandboxOf(phase: SandboxRecord['phase']): SandboxRecord {
     imageDigest: digestOf('image'),
     network,
     networkAtEnd: phase === 'agent' ? network : null,
+    memoryEnds: 'process',
   };
 }
 

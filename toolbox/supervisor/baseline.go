@@ -37,7 +37,7 @@ func startBaseline() (*baseline, error) {
 		skipped[dir] = true
 	}
 	b := newBaseline("/", skipped)
-	go b.take()
+	beside(b.take)
 	return b, nil
 }
 

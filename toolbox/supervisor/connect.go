@@ -20,7 +20,8 @@ func runConnect() int {
 		complain("connect: %v", err)
 		return 69
 	}
-	// Only now: PID 1 compares our program with its own, which it cannot once we are hidden.
+	// What runs inside holds less than we do, and so cannot look in; what it once had executed in our place holds as much.
+	// Only now: PID 1 compares our program with its own, which it could not from the moment that we are hidden.
 	hideFromTracing()
 	if err := handOver(connection, os.Stdin, os.Stdout); err != nil {
 		complain("connect: %v", err)

@@ -69,7 +69,7 @@ func attach(command []string, user *syscall.Credential, dir string) (*control, e
 		return nil, err
 	}
 	c := &control{pid: pid, input: pipes.ours[0], answers: make(chan block), ended: make(chan struct{}), left: make(chan struct{})}
-	go c.read(pipes.ours[1])
+	beside(func() { c.read(pipes.ours[1]) })
 	answer, err := c.ask(`display-message -p "#{pid}"`)
 	if err == nil {
 		_, err = fmt.Sscanf(string(answer[0].head), "%d", &c.server)
@@ -136,10 +136,10 @@ func (c *control) read(from *os.File) {
 func (c *control) ask(commands ...string) ([]*headTail, error) {
 	line := []byte(strings.Join(commands, " ; ") + "\n")
 	written := make(chan error, 1)
-	go func() {
+	beside(func() {
 		_, err := c.input.Write(line)
 		written <- err
-	}()
+	})
 	var answers []*headTail
 	nudge := time.NewTicker(nudgeEvery)
 	defer nudge.Stop()

@@ -3,6 +3,7 @@ package main
 
 import (
 	"bufio"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -35,25 +36,42 @@ type digest struct {
 
 type frameWriter struct {
 	sync.Mutex
-	to io.Writer
+	to    io.Writer
+	voice *voice
 }
 
+// write sends a frame of any type but D, signed.
 func (w *frameWriter) write(kind byte, payload []byte) error {
-	if len(payload) > maxPayloadBytes {
-		return fmt.Errorf("a payload of %d bytes: at most %d go into a frame", len(payload), maxPayloadBytes)
+	size := ed25519.SignatureSize + len(payload)
+	if size > maxPayloadBytes {
+		return fmt.Errorf("a payload of %d bytes: at most %d go into a frame", size, maxPayloadBytes)
 	}
-	frame := make([]byte, headerBytes, headerBytes+len(payload))
+	w.Lock()
+	defer w.Unlock()
+	frame := make([]byte, headerBytes, headerBytes+size)
+	frame = append(frame, w.voice.sign(kind, payload)...)
 	return w.send(kind, append(frame, payload...))
 }
 
-// send writes a frame whose first headerBytes are left for the header: one write a frame, and no copy of its payload.
+// writeData sends a frame D whose first headerBytes are left for the header: no copy of its payload is made.
+func (w *frameWriter) writeData(frame []byte) error {
+	w.Lock()
+	defer w.Unlock()
+	return w.send(frameData, frame)
+}
+
 func (w *frameWriter) send(kind byte, frame []byte) error {
 	binary.BigEndian.PutUint32(frame, uint32(len(frame)-headerBytes))
 	frame[4] = kind
-	w.Lock()
-	defer w.Unlock()
 	_, err := w.to.Write(frame)
 	return err
+}
+
+// greet has all that is said from now on carry the driver's nonce.
+func (w *frameWriter) greet(nonce []byte) {
+	w.Lock()
+	defer w.Unlock()
+	copy(w.voice.nonce[:], nonce)
 }
 
 func (w *frameWriter) writeJSON(kind byte, value any) error {
@@ -201,7 +219,7 @@ func (s *outputStream) flush() error {
 	}
 	s.hash.Write(payload)
 	s.bytes += int64(len(payload))
-	err := s.frames.send(frameData, s.buffer)
+	err := s.frames.writeData(s.buffer)
 	s.buffer = s.buffer[:headerBytes]
 	return err
 }

@@ -85,7 +85,7 @@ func takeStreams(connection *net.UnixConn) (*handedStreams, error) {
 	streams := &handedStreams{
 		fileOf(descriptors[0], "input"), fileOf(descriptors[1], "output"), connection, make(chan struct{}, 1),
 	}
-	go streams.watch()
+	beside(streams.watch)
 	return streams, nil
 }
 

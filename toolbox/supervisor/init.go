@@ -2,6 +2,7 @@
 package main
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/hex"
 	"flag"
@@ -22,16 +23,22 @@ type origin struct {
 	// accounts are the image's own: nothing has run and nothing was laid yet.
 	accounts accountBook
 	cwd      string
-	bootID   string
-	start    time.Time
+	// key signs what PID 1 says: its public half is the bootId.
+	key   ed25519.PrivateKey
+	start time.Time
 }
 
+func (o *origin) bootID() string { return hex.EncodeToString(o.key.Public().(ed25519.PublicKey)) }
+
 func runInit(arguments []string) int {
+	defer endOnFault()
 	flags := flag.NewFlagSet("init", flag.ContinueOnError)
 	workdir := flags.String("workdir", "", "work directory, made where it is not there")
 	userName := flags.String("user", "", "the user that the image names")
 	withBaseline := flags.Bool("baseline", false, "remember the root as it is now, for `changes`")
 	forgotten := flags.String("forget", "", "beginnings of the names of variables that a platform adds to every container, with commas")
+	maxFiles := flags.Int64("max-files", 0, "how many files may be made, 0: as many as there is room for")
+	maxProcesses := flags.Int64("max-processes", 0, "how many processes and threads may run, 0: as many as there is room for")
 	peerPort := flags.Int("listen", 0, "take TCP connections on this port and close them")
 	if err := flags.Parse(arguments); err != nil {
 		return exitConfig
@@ -42,6 +49,9 @@ func runInit(arguments []string) int {
 		return exitConfig
 	}
 	hideFromTracing()
+	if err := withholdCapability(); err != nil {
+		complain("cannot keep a capability from what runs inside: %v", err)
+	}
 	dropOtherSignals()
 	if err := endOnOuterTermination(); err != nil {
 		complain("cannot handle SIGTERM: %v", err)
@@ -72,6 +82,8 @@ func runInit(arguments []string) int {
 			return exitConfig
 		}
 	}
+	beside((&outsiders{peers: s.peers}).watch)
+	beside(func() { keepBounds(bounds{files: *maxFiles, processes: *maxProcesses}, from.start) })
 	serve(listener, s)
 	return 0
 }
@@ -97,13 +109,13 @@ func readOrigin(workdir, userName, forgotten string) (origin, error) {
 	if err != nil {
 		return origin{}, err
 	}
-	random := make([]byte, 16)
-	if _, err := rand.Read(random); err != nil {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
 		return origin{}, err
 	}
 	return origin{
 		env: parseEnvironment(os.Environ()).without(forgotten), user: user, accounts: accounts, cwd: cwd,
-		bootID: hex.EncodeToString(random), start: time.Now(),
+		key: key, start: time.Now(),
 	}, nil
 }
 
@@ -116,12 +128,12 @@ func limitRuntime() {
 	made := make(chan struct{})
 	release := make(chan struct{})
 	for i := 0; i < threads; i++ {
-		go func() {
+		beside(func() {
 			runtime.LockOSThread()
 			made <- struct{}{}
 			<-release
 			runtime.UnlockOSThread()
-		}()
+		})
 	}
 	for i := 0; i < threads; i++ {
 		<-made

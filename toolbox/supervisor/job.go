@@ -80,20 +80,20 @@ func startShim(plan shimJob, stdin []byte, limit int, file *outputFile) (*job, e
 		return nil, fmt.Errorf("no process could be started: %w", err)
 	}
 	one.shim = pid
-	go func() {
+	beside(func() {
 		<-ended
 		close(one.gone)
-	}()
-	go feed(pipes.ours[0], stdin)
+	})
+	beside(func() { feed(pipes.ours[0], stdin) })
 	stdout := startCapture(pipes.ours[1], limit, file)
 	stderr := startCapture(pipes.ours[2], limit, file)
-	go func() {
+	beside(func() {
 		defer pipes.ours[4].Close()
 		if err := json.NewEncoder(pipes.ours[4]).Encode(plan); err != nil {
 			complain("job: %v", err)
 		}
-	}()
-	go one.follow(pipes.ours[3], stdout, stderr, file)
+	})
+	beside(func() { one.follow(pipes.ours[3], stdout, stderr, file) })
 	return one, nil
 }
 
@@ -138,7 +138,7 @@ func (one *job) follow(from *os.File, stdout, stderr *capture, file *outputFile)
 
 func (one *job) limitTime(limit time.Duration) {
 	timer := time.NewTimer(limit)
-	go func() {
+	beside(func() {
 		defer timer.Stop()
 		select {
 		case <-one.done:
@@ -150,7 +150,7 @@ func (one *job) limitTime(limit time.Duration) {
 				complain("time limit of a job: %v", err)
 			}
 		}
-	}()
+	})
 }
 
 // kill ends the job's tree, also where its main process is only about to start, and where everything was frozen (the

@@ -147,10 +147,10 @@ func (j *jobs) startOnce(id string, begin func() (*job, error)) (*job, error) {
 		return nil, err
 	}
 	j.byID[id] = one
-	go func() {
+	beside(func() {
 		<-one.done
 		j.keep(id, one)
-	}()
+	})
 	return one, nil
 }
 

@@ -9,15 +9,16 @@ import (
 )
 
 const (
-	protocolVersion = 1
+	protocolVersion = 2
 	toolboxDir      = "/opt/passband"
 	runDir          = toolboxDir + "/run"
 	socketPath      = runDir + "/supervisor.sock"
+	programPath     = toolboxDir + "/bin/supervisor"
 	// selfPath is this very program, even after its file was deleted or replaced.
 	selfPath = "/proc/self/exe"
 )
 
-const usageText = `usage: supervisor init [--workdir DIR] [--user USER] [--baseline] [--forget PREFIX,...] [--listen PORT] | connect | record FILE COLUMNS ROWS | copy FROM TO | again POLICY ARGV... | idle | version
+const usageText = `usage: supervisor init [--workdir DIR] [--user USER] [--baseline] [--forget PREFIX,...] [--max-files N] [--max-processes N] [--listen PORT] | connect | record FILE COLUMNS ROWS | copy FROM TO | again POLICY ARGV... | idle | version
 (shim, launch and pane are its own, started by init)
 `
 

@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"strconv"
@@ -30,26 +29,26 @@ func tryNeighbours(target proofTarget) probe {
 	defer cancel()
 	type answer struct {
 		address string
+		reach   *reach
+		detail  string
 		err     error
 	}
 	answers := make(chan answer, len(found))
 	for _, address := range found {
-		go func(address string) {
-			connection, err := (&net.Dialer{}).DialContext(within, "tcp6", net.JoinHostPort(address, strconv.Itoa(target.Port)))
-			if err == nil {
-				connection.Close()
-			}
-			answers <- answer{address, err}
-		}(address)
+		address := address
+		beside(func() {
+			one := answer{address: address, reach: &reach{limit: neighbourLimit}}
+			one.detail, _, one.err = one.reach.tcp(within, proofTarget{Host: address, Port: target.Port})
+			answers <- one
+		})
 	}
 	for range found {
 		one := <-answers
 		if one.err == nil {
-			result.Outcome, result.Address = "open", &one.address
-			result.Detail = fmt.Sprintf("connected to [%s]:%d", one.address, target.Port)
+			result.Outcome, result.Address, result.Detail = "open", &one.address, one.detail
 			break
 		}
-		result.Detail = denialOf(one.err, neighbourLimit)
+		result.Outcome, result.Detail = one.reach.failure(one.err)
 	}
 	result.Ms = time.Since(begin).Milliseconds()
 	return result
@@ -58,16 +57,30 @@ func tryNeighbours(target proofTarget) probe {
 func awaitNeighbours() []string {
 	for until := time.Now().Add(neighbourWait); ; time.Sleep(5 * time.Millisecond) {
 		table, err := os.ReadFile("/proc/net/arp")
-		found := linkLocalOf(string(table))
+		// Where there are none, the order is the table's own.
+		routes, _ := os.ReadFile("/proc/net/route")
+		found := linkLocalOf(string(table), gatewaysOf(string(routes)))
 		if err != nil || len(found) > 0 || time.Now().After(until) {
 			return found
 		}
 	}
 }
 
+// gatewaysOf reads the addresses that the kernel's routing table leads through.
+func gatewaysOf(routes string) map[string]bool {
+	gateways := map[string]bool{}
+	for i, line := range strings.Split(routes, "\n") {
+		if fields := strings.Fields(line); i > 0 && len(fields) > 2 {
+			gateways[littleEndianAddress(fields[2])] = true
+		}
+	}
+	return gateways
+}
+
 // linkLocalOf makes of the kernel's ARP table the IPv6 link-local addresses (RFC 4291, appendix A) of those that answered.
-func linkLocalOf(table string) []string {
-	found := []string{}
+// Gateways come first: what runs inside can fill the table with others.
+func linkLocalOf(table string, gateways map[string]bool) []string {
+	first, others := []string{}, []string{}
 	for _, line := range strings.Split(table, "\n") {
 		fields := strings.Fields(line)
 		if len(fields) < 6 {
@@ -79,7 +92,12 @@ func linkLocalOf(table string) []string {
 			continue
 		}
 		ip := net.IP{0xfe, 0x80, 0, 0, 0, 0, 0, 0, mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]}
-		found = append(found, ip.String()+"%"+fields[5])
+		address := ip.String() + "%" + fields[5]
+		if gateways[fields[0]] {
+			first = append(first, address)
+		} else {
+			others = append(others, address)
+		}
 	}
-	return found
+	return append(first, others...)
 }

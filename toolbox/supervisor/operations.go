@@ -2,6 +2,7 @@
 package main
 
 import (
+	"encoding/hex"
 	"time"
 )
 
@@ -16,7 +17,7 @@ type supervisor struct {
 
 func newSupervisor(from origin) *supervisor {
 	return &supervisor{
-		from: from, peers: &peers{pids: map[int]int{}}, jobs: newJobs(), terminal: &terminal{},
+		from: from, peers: newPeers(), jobs: newJobs(), terminal: &terminal{},
 	}
 }
 
@@ -51,16 +52,26 @@ type emptyRequest struct {
 }
 
 func (s *supervisor) hello(e *exchange) (map[string]any, error) {
-	if err := e.parse(&emptyRequest{}); err != nil {
+	var request struct {
+		requestHead
+		Nonce string `json:"nonce"`
+	}
+	if err := e.parse(&request); err != nil {
 		return nil, err
 	}
+	nonce, err := hex.DecodeString(request.Nonce)
+	if err != nil || len(nonce) != nonceBytes {
+		return nil, badRequest("hello: a nonce is %d bytes in hexadecimal", nonceBytes)
+	}
+	e.frames.greet(nonce)
 	return map[string]any{
-		"protocol": protocolVersion,
-		"bootId":   s.from.bootID,
-		"uptimeMs": time.Since(s.from.start).Milliseconds(),
-		"env":      s.from.env,
-		"user":     map[string]any{"uid": s.from.user.Uid, "gid": s.from.user.Gid, "name": s.from.user.Name},
-		"cwd":      s.from.cwd,
+		"protocol":   protocolVersion,
+		"bootId":     s.from.bootID(),
+		"uptimeMs":   time.Since(s.from.start).Milliseconds(),
+		"env":        s.from.env,
+		"user":       map[string]any{"uid": s.from.user.Uid, "gid": s.from.user.Gid, "name": s.from.user.Name},
+		"cwd":        s.from.cwd,
+		"memoryEnds": memoryEnds(),
 	}, nil
 }
 

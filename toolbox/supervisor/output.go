@@ -111,7 +111,7 @@ type capture struct {
 
 func startCapture(from *os.File, limit int, file *outputFile) *capture {
 	c := &capture{from: from, kept: headTail{limit: limit}, file: file}
-	go c.follow()
+	beside(c.follow)
 	return c
 }
 

@@ -13,7 +13,7 @@ func listenAsPeer(port int) error {
 	if err != nil {
 		return err
 	}
-	go func() {
+	beside(func() {
 		for {
 			connection, err := listener.Accept()
 			if err != nil {
@@ -23,6 +23,6 @@ func listenAsPeer(port int) error {
 			}
 			connection.Close()
 		}
-	}()
+	})
 	return nil
 }

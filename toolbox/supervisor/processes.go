@@ -17,6 +17,8 @@ const dyingLimit = 60 * time.Second
 type process struct {
 	pid, parent int
 	zombie      bool
+	// stopped: by a signal, or by who traces it.
+	stopped bool
 }
 
 var errNoProcess = errors.New("no such process")
@@ -39,7 +41,10 @@ func parseStat(text []byte) (process, error) {
 	if err != nil {
 		return process{}, err
 	}
-	return process{pid: pid, parent: parent, zombie: fields[0][0] == 'Z' || fields[0][0] == 'X'}, nil
+	state := fields[0][0]
+	return process{
+		pid: pid, parent: parent, zombie: state == 'Z' || state == 'X', stopped: state == 'T' || state == 't',
+	}, nil
 }
 
 func readProcess(pid int) (process, error) {

@@ -12,11 +12,12 @@ import (
 
 func TestAStatLineIsReadWhateverTheProcessCallsItself(t *testing.T) {
 	for text, want := range map[string]process{
-		"1 (sh) S 0 1 1 0":              {1, 0, false},
-		"42 (a) b (c) ) R 7 42":         {42, 7, false},
-		"9 (x\ny)) Z 1 9":               {9, 1, true},
-		"10 () T 3 10 10":               {10, 3, false},
-		"11 (S 99 99) (S 1 1) S 4 11 0": {11, 4, false},
+		"1 (sh) S 0 1 1 0":              {pid: 1, parent: 0},
+		"42 (a) b (c) ) R 7 42":         {pid: 42, parent: 7},
+		"9 (x\ny)) Z 1 9":               {pid: 9, parent: 1, zombie: true},
+		"10 () T 3 10 10":               {pid: 10, parent: 3, stopped: true},
+		"10 (x) t 3 10 10":              {pid: 10, parent: 3, stopped: true},
+		"11 (S 99 99) (S 1 1) S 4 11 0": {pid: 11, parent: 4},
 	} {
 		if got, err := parseStat([]byte(text)); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", text, got, err)
@@ -30,7 +31,10 @@ func TestAStatLineIsReadWhateverTheProcessCallsItself(t *testing.T) {
 }
 
 func TestDescendantsAreAllBelowAndNoZombies(t *testing.T) {
-	all := []process{{2, 1, false}, {3, 2, false}, {4, 3, true}, {5, 4, false}, {6, 1, false}, {7, 3, false}}
+	all := []process{
+		{pid: 2, parent: 1}, {pid: 3, parent: 2}, {pid: 4, parent: 3, zombie: true}, {pid: 5, parent: 4},
+		{pid: 6, parent: 1}, {pid: 7, parent: 3},
+	}
 	if got := descendants(all, 2); !reflect.DeepEqual(got, []int{3, 7, 5}) {
 		t.Errorf("%v", got)
 	}

@@ -1,38 +1,19 @@
-// The network as it is seen from inside: interfaces, routes, and what answers.
+// The network as it is seen from inside: interfaces and routes. What answers is tried in probes.go.
 package main
 
 import (
-	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
 // maxTargets are all tried at once.
 const maxTargets = 256
-
-type proofTarget struct {
-	Name string `json:"name"`
-	Kind string `json:"kind"`
-	Host string `json:"host"`
-	Port int    `json:"port"`
-}
-
-type probe struct {
-	Target  string `json:"target"`
-	Outcome string `json:"outcome"`
-	Detail  string `json:"detail"`
-	// Address is the one that answered, of a name perhaps.
-	Address *string `json:"address"`
-	Ms      int64   `json:"ms"`
-}
 
 func (s *supervisor) proof(e *exchange) (map[string]any, error) {
 	var request struct {
@@ -58,10 +39,11 @@ func (s *supervisor) proof(e *exchange) (map[string]any, error) {
 	var all sync.WaitGroup
 	for i, target := range request.Targets {
 		all.Add(1)
-		go func(i int, target proofTarget) {
+		i, target := i, target
+		beside(func() {
 			defer all.Done()
-			probes[i] = tryTarget(target, time.Duration(request.TimeoutMs)*time.Millisecond, leadsBack)
-		}(i, target)
+			probes[i] = tryTarget(target, time.Duration(request.TimeoutMs)*time.Millisecond, isOwnAddress)
+		})
 	}
 	all.Wait()
 	return map[string]any{"interfaces": interfaces, "routes": routes, "probes": probes}, nil
@@ -141,94 +123,4 @@ func maskLength(text string) int {
 	}
 	ones, _ := net.IPv4Mask(raw[3], raw[2], raw[1], raw[0]).Size()
 	return ones
-}
-
-// tryTarget says `open` only for what answered: a name is looked up and tried within the limit.
-// What `itself` says of a connection that leads nowhere else is no answer.
-func tryTarget(target proofTarget, limit time.Duration, itself func(net.Conn) bool) probe {
-	if target.Kind == "tcp-neighbours" {
-		return tryNeighbours(target)
-	}
-	begin := time.Now()
-	try := map[string]func(context.Context, net.Conn) (string, error){"tcp": tryTCP, "udp-dns": tryDNS}[target.Kind]
-	if try == nil {
-		return probe{Target: target.Name, Outcome: "unprovable", Detail: fmt.Sprintf("no kind of probe %q", target.Kind)}
-	}
-	within, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	result := probe{Target: target.Name, Outcome: "denied"}
-	network := strings.TrimSuffix(target.Kind, "-dns")
-	connection, err := (&net.Dialer{}).DialContext(within, network, net.JoinHostPort(target.Host, strconv.Itoa(target.Port)))
-	if err == nil {
-		result.Detail, err = try(within, connection)
-		connection.Close()
-	}
-	switch {
-	case err != nil:
-		result.Detail = denialOf(err, limit)
-	case itself(connection):
-		result.Detail = "leads back into the sandbox: " + result.Detail
-	default:
-		address := addressOf(connection.RemoteAddr()).String()
-		result.Outcome, result.Address = "open", &address
-	}
-	result.Ms = time.Since(begin).Milliseconds()
-	return result
-}
-
-// leadsBack tells that a connection ends in this very sandbox: an agent may listen there, and write /etc/hosts.
-func leadsBack(connection net.Conn) bool {
-	remote := addressOf(connection.RemoteAddr())
-	return remote.IsLoopback() || remote.Equal(addressOf(connection.LocalAddr()))
-}
-
-func addressOf(address net.Addr) net.IP {
-	switch at := address.(type) {
-	case *net.TCPAddr:
-		return at.IP
-	case *net.UDPAddr:
-		return at.IP
-	}
-	return nil
-}
-
-// denialOf tells how nothing was reached.
-func denialOf(err error, limit time.Duration) string {
-	var lookup *net.DNSError
-	var late net.Error
-	switch {
-	case errors.As(err, &lookup):
-		return "name not resolved: " + err.Error()
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "refused: " + err.Error()
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH),
-		errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
-		return "unreachable: " + err.Error()
-	case errors.As(err, &late) && late.Timeout(), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("no answer within %d ms: %v", limit.Milliseconds(), err)
-	}
-	return err.Error()
-}
-
-func tryTCP(_ context.Context, connection net.Conn) (string, error) {
-	return "connected to " + connection.RemoteAddr().String(), nil
-}
-
-// dnsQuestion asks for the root's name servers (RFC 1035): any answer, an error too, shows a way out.
-var dnsQuestion = []byte{0x70, 0x62, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1}
-
-func tryDNS(within context.Context, connection net.Conn) (string, error) {
-	deadline, _ := within.Deadline()
-	if err := connection.SetDeadline(deadline); err != nil {
-		return "", err
-	}
-	if _, err := connection.Write(dnsQuestion); err != nil {
-		return "", err
-	}
-	answer := make([]byte, 512)
-	n, err := connection.Read(answer)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%s answered with %d bytes", connection.RemoteAddr(), n), nil
 }

@@ -17,11 +17,11 @@ var reaper = struct {
 func startReaper() {
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)
-	go func() {
+	beside(func() {
 		for range children {
 			reap()
 		}
-	}()
+	})
 }
 
 func reap() {

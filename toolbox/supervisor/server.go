@@ -42,7 +42,7 @@ func serve(listener *net.UnixListener, s *supervisor) {
 			continue
 		}
 		slots <- struct{}{}
-		go func() {
+		beside(func() {
 			defer func() { <-slots }()
 			defer connection.Close()
 			pid, err := admit(connection)
@@ -58,10 +58,11 @@ func serve(listener *net.UnixListener, s *supervisor) {
 				return
 			}
 			defer streams.Close()
+			s.peers.letThrough(pid)
 			if err := s.converse(streams); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
 				complain("a connection broke: %v", err)
 			}
-		}()
+		})
 	}
 }
 
@@ -101,7 +102,7 @@ type requestHead struct {
 func (s *supervisor) converse(streams client) error {
 	// Small: what is larger than it is read past it, to where it belongs.
 	reader := bufio.NewReaderSize(streams, 16<<10)
-	writer := &frameWriter{to: streams}
+	writer := &frameWriter{to: streams, voice: newVoice(s.from.key)}
 	for {
 		kind, length, err := readHeader(reader)
 		if err != nil {
@@ -114,6 +115,7 @@ func (s *supervisor) converse(streams client) error {
 		if _, err := io.ReadFull(reader, payload); err != nil {
 			return err
 		}
+		writer.voice.hear(payload)
 		if err := s.answer(&exchange{payload: payload, frames: writer, client: streams}, reader); err != nil {
 			return err
 		}
@@ -187,7 +189,7 @@ func heartbeat(frames *frameWriter) (stop func()) {
 	ticker := time.NewTicker(heartbeatEvery)
 	done := make(chan struct{})
 	ended := make(chan struct{})
-	go func() {
+	beside(func() {
 		defer close(ended)
 		for {
 			select {
@@ -200,7 +202,7 @@ func heartbeat(frames *frameWriter) (stop func()) {
 				}
 			}
 		}
-	}()
+	})
 	return func() {
 		ticker.Stop()
 		close(done)

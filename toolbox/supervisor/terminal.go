@@ -225,7 +225,7 @@ func (t *terminal) begin(request actRequest) (*act, bool, error) {
 	}
 	turn := &act{seq: request.Seq, done: make(chan struct{})}
 	t.last = turn
-	go func() {
+	beside(func() {
 		defer close(turn.done)
 		if previous != nil {
 			<-previous.done
@@ -239,6 +239,6 @@ func (t *terminal) begin(request actRequest) (*act, bool, error) {
 		turn.answer = map[string]any{
 			"alive": seen.alive, "fresh": seen.fresh, "screen": seen.screen, "wallMs": time.Since(begin).Milliseconds(),
 		}
-	}()
+	})
 	return turn, false, nil
 }

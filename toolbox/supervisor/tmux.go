@@ -127,7 +127,7 @@ func sessionArguments(size terminalSize, shell []string, recording string) []str
 		arguments = append(arguments, "set-option", "-g", option[0], option[1], ";")
 	}
 	arguments = append(arguments, "new-session", "-d", "-s", sessionName,
-		"-x", strconv.Itoa(size.Columns), "-y", strconv.Itoa(size.Rows), toolboxDir+"/bin/supervisor", "pane")
+		"-x", strconv.Itoa(size.Columns), "-y", strconv.Itoa(size.Rows), programPath, "pane")
 	arguments = append(arguments, shell...)
 	// After the session is made: tmux 3.3a crashes where it makes a window of a manual size.
 	arguments = append(arguments, ";", "set-option", "-g", "window-size", "manual")
@@ -135,7 +135,7 @@ func sessionArguments(size terminalSize, shell []string, recording string) []str
 		return arguments
 	}
 	return append(arguments, ";", "pipe-pane", "-t", "="+sessionName+":",
-		fmt.Sprintf("exec %s/bin/supervisor record %s %d %d", toolboxDir, shellQuote(recording), size.Columns, size.Rows))
+		fmt.Sprintf("exec %s record %s %d %d", programPath, shellQuote(recording), size.Columns, size.Rows))
 }
 
 // shellQuote is for `pipe-pane`: tmux expands `#` and time formats in it before the shell reads it.

@@ -14,9 +14,11 @@ let asked: SurveyRequest[];
 let now: number;
 let answer: (request: SurveyRequest) => Promise<EgressSurvey>;
 let endpointUrl: string;
+let settingsRead: string[];
 let surveys: Surveys;
 beforeEach(() => {
   asked = [];
+  settingsRead = [];
   now = start;
   endpointUrl = 'http://10.0.0.7:8000';
   answer = ({ targets }) =>
@@ -33,10 +35,12 @@ beforeEach(() => {
     },
     store: { url: 's3://b/p?endpoint=http://10.0.0.8:9000' },
     storeId: () => Promise.resolve('store'),
-    settingsOf: () =>
-      Promise.resolve(
+    settingsOf: (sweep) => {
+      settingsRead.push(sweep);
+      return Promise.resolve(
         settingsOf({ endpoints: { m: { url: endpointUrl, servedName: null, apiKeyEnv: null } } }),
-      ),
+      );
+    },
     env: {},
     now: () => new Date(now),
   });
@@ -58,10 +62,27 @@ describe('the survey of a sweep', () => {
     expect(asked[0]?.lifetimeSec).toBeLessThan(48 * 3_600);
   });
 
-  it('is another one for another sweep, and anew where an endpoint was changed', async () => {
+  it('reads the settings of its sweep once for all proofs of a while', async () => {
+    await Promise.all([surveys.of('a', signal), surveys.of('a', signal), surveys.of('b', signal)]);
+    await surveys.of('a', signal);
+    expect(settingsRead.toSorted()).toEqual(['a', 'b']);
+    now += minuteMs;
+    await surveys.of('a', signal);
+    expect(settingsRead).toHaveLength(3);
+  });
+
+  it('stands at a start on the settings that the sweep was started with', async () => {
+    await surveys.of('a', signal);
+    endpointUrl = 'http://10.0.0.9:8000';
+    await surveys.begin('a', signal);
+    expect(asked.map(({ targets }) => targets[0]?.host)).toEqual(['10.0.0.7', '10.0.0.9']);
+  });
+
+  it('is another one for another sweep, and anew a while after an endpoint was changed', async () => {
     await surveys.of('a', signal);
     await surveys.of('b', signal);
     endpointUrl = 'http://10.0.0.9:8000';
+    now += minuteMs;
     await surveys.of('a', signal);
     const [first, other, changed] = asked;
     expect(other?.name).not.toBe(first?.name);

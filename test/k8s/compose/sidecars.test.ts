@@ -7,7 +7,10 @@ import type { SandboxService, SandboxServices } from '../../../sandbox/services/
 import { podOf } from '../../../k8s/pod-spec.ts';
 import type { SandboxSpec } from '../../../sandbox/port.ts';
 
-const forget = ['--forget', 'KUBERNETES_SERVICE_,KUBERNETES_PORT'];
+const own = [
+  ...['--forget', 'KUBERNETES_SERVICE_,KUBERNETES_PORT'],
+  ...['--max-files', '655360', '--max-processes', '4096'],
+];
 
 const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
 const image = (letter: string) => ({
@@ -73,15 +76,7 @@ describe('a pod with services', () => {
     expect(containers[1]).toMatchObject({
       name: 's0-db',
       image: `registry:5000/passband/b@${digest('b')}`,
-      command: [
-        '/opt/passband/bin/supervisor',
-        'init',
-        '--workdir',
-        '/data',
-        '--user',
-        'postgres',
-        ...forget,
-      ],
+      command: ['/opt/passband/bin/supervisor', 'init', '--workdir', '/data', '--user', 'postgres', ...own],
       workingDir: '/',
     });
   });
@@ -114,7 +109,7 @@ describe('a pod with services', () => {
     const db = sidecar('db', { env: { A: '$(HOME) $$ $x' }, workdir: '/$(A)', user: '10001:10001' });
     const [, container] = podWith(services({ sidecars: [db] })).containers;
     expect(container?.env).toEqual([{ name: 'A', value: '$$(HOME) $$$$ $$x' }]);
-    expect(container?.command?.slice(2)).toEqual(['--workdir', '/$$(A)', '--user', '10001:10001', ...forget]);
+    expect(container?.command?.slice(2)).toEqual(['--workdir', '/$$(A)', '--user', '10001:10001', ...own]);
   });
 
   it('shares a volume that begins with what the first image has there, read-only where it is said', () => {

@@ -82,6 +82,28 @@ export function limitsConform(get: () => Harness, platform: Platform): void {
       120_000 + platform.diskNoticeMs,
     );
 
+    it('has connections that hold a capability no process inside can have, so that none can look into them', async () => {
+      await withSandbox(get(), 'user', async (sandbox) => {
+        const setpcap = 0x100;
+        const look =
+          'for s in /proc/[0-9]*/status; do echo $s $(sed -n "s/^PPid:.//p; s/^Cap[IPEB]..:.//p" $s); done';
+        const seen = [await sh(sandbox, look), await sh(sandbox, look, { user: 0 })];
+        // PPid, and the inheritable, permitted, effective and bounding capabilities.
+        const processes = seen.flatMap(({ out }) => [
+          ...out.matchAll(/^.proc.(\d+).status (\d+) (\w+) (\w+) (\w+) (\w+)$/gm),
+        ]);
+        const holders = processes.map(([, pid, parent, ...sets]) => ({
+          who: pid === '1' ? 'PID 1' : parent === '0' ? 'connect' : 'inside',
+          holds: sets.map((set) => (Number.parseInt(set.slice(-4), 16) & setpcap) !== 0),
+        }));
+        const held = (who: string) =>
+          new Set(holders.filter((one) => one.who === who).map(({ holds }) => holds.join()));
+        expect(held('PID 1')).toEqual(new Set(['false,true,true,false']));
+        expect(held('connect')).toEqual(new Set(['false,true,true,true']));
+        expect(held('inside')).toEqual(new Set(['false,false,false,false']));
+      });
+    });
+
     const setuid = platform.setuidGains ? 'becomes root by setuid alone' : 'gains nothing by setuid';
     it(`has dropped what root in an image does not need, and ${setuid}`, async () => {
       await withSandbox(get(), 'user', async (sandbox) => {

@@ -1,7 +1,7 @@
 // Conformance: a cut, a lost sandbox, a restarted, a replaced and a silent platform are told apart, and none reads as 0.
 import { describe, expect, it } from 'vitest';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Sandbox } from '../../../sandbox/port.ts';
+import { SandboxGone, type Sandbox } from '../../../sandbox/port.ts';
 import { sh, withSandbox, type Harness, type Platform } from './harness.ts';
 
 const long = (sandbox: Sandbox, seconds: number) =>
@@ -20,6 +20,20 @@ async function during(sandbox: Sandbox, change: () => Promise<void> | void): Pro
   await sleep(500);
   await change();
   return running;
+}
+
+/** Where a sandbox's image has the supervisor. */
+const program = '/opt/passband/bin/supervisor';
+
+/** What a sandbox makes of a question while what runs in it does its worst. */
+async function endOf(question: () => Promise<unknown>): Promise<unknown> {
+  try {
+    await question();
+    return 'went on';
+  } catch (error) {
+    const own = error instanceof SandboxGone && error.state.kind === 'gone' && error.state.cause === 'self';
+    return own ? 'gone by itself' : error;
+  }
 }
 
 export function lossConforms(get: () => Harness, platform: Platform): void {
@@ -119,6 +133,43 @@ export function lossConforms(get: () => Harness, platform: Platform): void {
           name: 'SandboxGone',
           state: { kind: 'gone', cause: 'self' },
         });
+      });
+    });
+
+    it('goes on, or is gone by itself, when what runs inside stops every connection (C38)', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        const loop = 'while :; do kill -STOP -1; done';
+        await sandbox.start({ id: 'stopper', argv: ['/bin/sh', '-c', loop], user: 0 });
+        get().outside.cut();
+        expect(await endOf(() => sandbox.usage())).toMatch(/^(went on|gone by itself)$/);
+      });
+    });
+
+    it('is gone by itself when a program that says nothing takes the supervisor place', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        const silent = '#!/bin/sh\nexec sleep 3600';
+        await sh(sandbox, `rm ${program}; printf '${silent}\n' > ${program}; chmod 755 ${program}`);
+        get().outside.cut();
+        expect(await endOf(() => sandbox.usage())).toBe('gone by itself');
+      });
+    });
+
+    it('believes no answer that a program in the supervisor place changes on its way', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        const change =
+          'while (sysread(STDIN, $b, 65536)) { $b =~ s/exitCode":7/exitCode":0/; syswrite(STDOUT, $b) }';
+        // It puts the true program back before it becomes that.
+        const relay = `#!/bin/bash\nmv ${program}.true ${program}\nexec ${program} connect > >(perl -e '${change}')\n`;
+        const script = `mv ${program} ${program}.true; cat > ${program} <<'END'\n${relay}END\nchmod 755 ${program}`;
+        await sh(sandbox, script);
+        get().outside.cut();
+        const seen = sh(sandbox, 'exit 7').then(
+          ({ exitCode }) => exitCode,
+          (error: unknown) => error,
+        );
+        expect([7, expect.objectContaining({ state: { kind: 'gone', cause: 'self' } })]).toContainEqual(
+          await seen,
+        );
       });
     });
 

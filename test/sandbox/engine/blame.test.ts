@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../sandbox/engine/engine.ts';
 import { EngineLink } from '../../../sandbox/engine/engine-link.ts';
 import { ConnectionEnded } from '../../../sandbox/supervised/connections.ts';
+import { supervisorFaultStatus } from '../../../sandbox/supervised/supervisor.ts';
 import { ConnectionLost } from '../../../sandbox/protocol/frames.ts';
 import { scriptedEngine, type EngineAnswer, type ScriptedEngine } from '../../support/scripted-engine.ts';
 
@@ -29,12 +30,17 @@ interface Scene {
   readonly create?: EngineAnswer;
   readonly controlExec?: EngineAnswer;
   readonly controlExitCode?: number;
+  /** The container's own state and log, where it does not run as it did. */
+  readonly state?: typeof state;
+  readonly log?: string;
 }
 
 async function linkTo(scene: Scene): Promise<EngineLink> {
   const { start, exitCode = 0, create, controlExec, controlExitCode = 0 } = scene;
   engine = await scriptedEngine((call) => {
-    if (call === 'GET /containers/c1/json') return { status: 200, body: container };
+    if (call === 'GET /containers/c1/json')
+      return { status: 200, body: { ...container, State: scene.state ?? state } };
+    if (call === 'GET /containers/c1/logs') return { status: 200, body: scene.log };
     if (call === 'POST /containers/c1/exec') return { status: 201, body: { Id: 'e1' } };
     if (call === 'POST /exec/e1/start') return start;
     if (call === 'GET /exec/e1/json') return { status: 200, body: { Running: false, ExitCode: exitCode } };
@@ -121,5 +127,22 @@ describe('a connection that ended', () => {
   it.each([0, 74, 141])('with status %i was cut, and nothing beside it is asked', async (exitCode) => {
     expect(await ended({ exitCode })).toMatchObject({ by: 'unknown' });
     expect(engine.asked).not.toContain('POST /containers/create');
+  });
+});
+
+describe('a PID 1 that ended for a fault of its own', () => {
+  it('is the platform, with the last words of its log', async () => {
+    const words = Buffer.from('supervisor: a fault of PID 1 itself: index out of range\n');
+    const header = Buffer.alloc(8);
+    header.writeUInt32BE(words.length, 4);
+    const link = await linkTo({
+      start: { status: 101 },
+      state: { ...state, Status: 'exited', Running: false, ExitCode: supervisorFaultStatus },
+      log: Buffer.concat([header, words]).toString('latin1'),
+    });
+    expect(await link.state()).toMatchObject({
+      cause: 'platform',
+      reason: expect.stringMatching(/fault of its own: .*index out of range$/) as string,
+    });
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { containerOf, keptFacts, labels } from '../../../sandbox/engine/container.ts';
 import { specDigest } from '../../../sandbox/spec-digest.ts';
 import { stateOf } from '../../../sandbox/engine/container-state.ts';
+import { supervisorFaultStatus } from '../../../sandbox/supervised/supervisor.ts';
 import type { SandboxSpec } from '../../../sandbox/port.ts';
 
 const spec: SandboxSpec = {
@@ -34,7 +35,7 @@ describe('the container of a spec', () => {
       RestartPolicy: { Name: 'no' },
     });
     expect(host?.CapAdd).not.toEqual(expect.arrayContaining(['SYS_ADMIN']));
-    expect(host?.CapAdd).toHaveLength(9);
+    expect(host?.CapAdd).toHaveLength(10);
     expect(host?.Ulimits?.map(({ Name }) => Name)).toEqual(['nofile', 'nproc']);
     expect(host?.StorageOpt).toBeUndefined();
     expect(host?.Privileged ?? false).toBe(false);
@@ -44,10 +45,12 @@ describe('the container of a spec', () => {
   it('has the supervisor as PID 1, whatever the image starts, and tells it the image user and directory', () => {
     const container = containerOf(spec, image, true);
     expect(container.Entrypoint).toEqual(['/opt/passband/bin/supervisor']);
-    expect(container.Cmd).toEqual(['init', '--workdir', '/app', '--user', 'app:extra', '--baseline']);
+    const bounds = ['--max-files', '655360', '--max-processes', '4096'];
+    const user = ['--user', 'app:extra'];
+    expect(container.Cmd).toEqual(['init', '--workdir', '/app', ...user, ...bounds, '--baseline']);
     expect(container.HostConfig?.StorageOpt).toEqual({ size: '10240M' });
     const plain = containerOf({ ...spec, workdir: '/w', baseline: false }, { ...image, user: '' }, true);
-    expect(plain.Cmd).toEqual(['init', '--workdir', '/w']);
+    expect(plain.Cmd).toEqual(['init', '--workdir', '/w', ...bounds]);
   });
 
   it('leaves the network to the engine only where the spec says so', () => {
@@ -137,6 +140,22 @@ describe('the state of a container', () => {
     expect(ended(137)).toMatchObject({ cause: 'platform', why: 'exited' });
     expect(ended(143)).toMatchObject({ cause: 'platform', why: 'exited' });
     expect(ended(0, { Status: 'created' })).toMatchObject({ cause: 'platform', why: 'host-lost' });
+  });
+
+  it('is no doing of the agent where PID 1 ended for a fault of its own, and says so', () => {
+    for (const OOMKilled of [false, true]) {
+      const state = ended(supervisorFaultStatus, { OOMKilled });
+      expect(state).toMatchObject({ cause: 'platform', why: 'exited' });
+      expect(state).toMatchObject({ reason: expect.stringContaining('fault of its own') as string });
+    }
+  });
+
+  it.each([
+    [71, 'self', 'exited'],
+    [73, 'self', 'disk'],
+    [75, 'platform', 'evicted'],
+  ])('is what PID 1 says of the bounds that it keeps: %i', (status, cause, why) => {
+    for (const OOMKilled of [false, true]) expect(ended(status, { OOMKilled })).toMatchObject({ cause, why });
   });
 
   it.each([0, 1, 78, 125, 126, 127, 128, 129, 139, 255])(

@@ -13,11 +13,13 @@ import {
 import {
   answer,
   answerWithStream,
+  said,
+  scriptedBootId,
   scriptedSupervisor,
   type Script,
 } from '../../support/scripted-supervisor.ts';
 
-const connect = (script: Script): Connection => new Connection(scriptedSupervisor(script));
+const connect = (script: Script): Connection => new Connection(scriptedSupervisor(script), scriptedBootId);
 const usage = { request: { op: 'usage' }, response: UsageResponse };
 const get = { request: { op: 'get' }, response: GetResponse };
 const got = { ok: true, entries: 1, missing: [], truncated: false, refused: [] };
@@ -39,7 +41,7 @@ afterEach(() => vi.useRealTimers());
 describe('a connection', () => {
   it('asks one question after another, and passes over heartbeats', async () => {
     const connection = connect(({ request }, stream) => {
-      stream.write(encodeFrame('H', Buffer.alloc(0)));
+      stream.write(said(stream, 'H'));
       answer(stream, { ok: true, oomKills: Number(request['n']), memoryPeakBytes: null });
     });
     for (const n of [1, 2, 3]) {
@@ -66,7 +68,7 @@ describe('a connection', () => {
   });
 
   it.each<[string, Script]>([
-    ['something else than JSON', (_, stream) => stream.write(encodeFrame('R', Buffer.from('<html>')))],
+    ['something else than JSON', (_, stream) => stream.write(said(stream, 'R', Buffer.from('<html>')))],
     ['another shape', (_, stream) => answer(stream, { ok: true, oomKills: 'many' })],
     ['a stream nobody asked for', (_, stream) => stream.write(encodeFrame('D', Buffer.from('x')))],
     ['nothing', (_, stream) => stream.end()],
@@ -79,7 +81,7 @@ describe('a connection', () => {
   it('is lost after half a minute of silence, and heartbeats are none', async () => {
     vi.useFakeTimers();
     const connection = connect((_, stream) => {
-      setTimeout(() => stream.write(encodeFrame('H', Buffer.alloc(0))), 25_000);
+      setTimeout(() => stream.write(said(stream, 'H')), 25_000);
     });
     const asked = connection.exchange(usage).catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(50_000);
@@ -104,7 +106,7 @@ describe('a connection', () => {
     const wire = buffer(far);
     const pieces = Array.from({ length: 700 }, () => noise.subarray(0, 1000));
     const exchange = { request: { op: 'put' }, response: PutResponse, body: Readable.from(pieces) };
-    const sending = new Connection(near).exchange(exchange);
+    const sending = new Connection(near, scriptedBootId).exchange(exchange);
     // The last frame is E: the far end hears all of them before the near one is closed.
     setTimeout(() => near.end(), 200);
     const heard = await wire;
@@ -119,9 +121,9 @@ describe('a connection', () => {
   it('takes a refusal in the middle of a body as the answer', async () => {
     const endless = endlessBody();
     const stream = scriptedSupervisor(() => undefined);
-    const connection = new Connection(stream);
+    const connection = new Connection(stream, scriptedBootId);
     const refusal = { ok: false, error: { kind: 'limit', message: 'no space left' } };
-    setTimeout(() => stream.push(encodeFrame('R', Buffer.from(JSON.stringify(refusal)))), 20);
+    setTimeout(() => stream.push(said(stream, 'R', Buffer.from(JSON.stringify(refusal)))), 20);
     const sending = connection.exchange({ request: { op: 'put' }, response: PutResponse, body: endless });
     await expect(sending).rejects.toThrow('no space left');
     expect(connection.usable).toBe(false);
@@ -132,7 +134,7 @@ describe('a connection', () => {
     const endless = endlessBody();
     const stream = scriptedSupervisor(() => undefined);
     setTimeout(() => stream.destroy(), 20);
-    const sending = new Connection(stream).exchange({
+    const sending = new Connection(stream, scriptedBootId).exchange({
       request: { op: 'put' },
       response: PutResponse,
       body: endless,

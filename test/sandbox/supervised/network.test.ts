@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NetworkProofSchema } from '../../../domain/network.ts';
-import type { EgressSurvey, ProofTarget } from '../../../sandbox/egress.ts';
+import { UntriedProof, type EgressSurvey, type ProofTarget } from '../../../sandbox/egress.ts';
 import type { Link } from '../../../sandbox/supervised/link.ts';
 import { scriptedSandbox } from '../../support/scripted-supervisor.ts';
 
@@ -87,6 +87,71 @@ describe('the network proof under a policy', () => {
     const none = scriptedSandbox(probes, policy);
     const nothing = await (await none.attached).proveNetwork(surveyOf({ api: false, outside: false }), once);
     expect(nothing.outcome).toBe('unprovable');
+  });
+
+  it.each([true, false])(
+    'is neither denied nor unprovable where one that could have answered was not asked (time to settle: %s)',
+    async (settles) => {
+      const local = 'connect: cannot assign requested address';
+      const probes = [{ ...probeOf('api', 'untried'), detail: local }, probeOf('dns', 'denied')];
+      const untried = { ...seen({}), probes: [...probes, ...quietNeighbours] };
+      const { attached } = scriptedSandbox({ proof: [untried] }, policy);
+      const proving = (await attached).proveNetwork(surveyOf({ api: true, dns: true }), {
+        settleMs: settles ? 10_000 : 0,
+      });
+      await expect(proving).rejects.toBeInstanceOf(UntriedProof);
+      await expect(proving).rejects.toMatchObject({
+        failureClass: 'ExecBroken',
+        message: `closed egress could not be tried: api: ${local}`,
+      });
+    },
+  );
+
+  it('is open where one answers, whatever else could not be asked', async () => {
+    const { attached } = scriptedSandbox({ proof: [seen({ api: 'untried', dns: 'open' })] }, policy);
+    const proof = await (await attached).proveNetwork(surveyOf({ api: true, dns: true }), once);
+    expect(proof).toMatchObject({
+      outcome: 'open',
+      probes: [{ outcome: 'unprovable' }, { outcome: 'open' }],
+    });
+    expect(NetworkProofSchema.parse(proof)).toEqual(proof);
+  });
+
+  it('stands where only what could not have answered, or a neighbour, was not asked', async () => {
+    const quiet = { ...seen({}), probes: [probeOf('api', 'denied'), probeOf('outside', 'untried')] };
+    const some = {
+      ...quiet,
+      probes: [...quiet.probes, ...neighbourNames.map((one) => probeOf(one, 'untried'))],
+    };
+    const { attached } = scriptedSandbox({ proof: [some] }, policy);
+    const proof = await (await attached).proveNetwork(surveyOf({ api: true, outside: false }), once);
+    expect(proof.outcome).toBe('denied');
+    expect(proof.probes.map(({ outcome }) => outcome)).toEqual(['denied', 'unprovable']);
+  });
+
+  it('asks once more, with more patience, what there was no time to ask', async () => {
+    const { attached, asked } = scriptedSandbox(
+      { proof: [seen({ api: 'untried' }), seen({ api: 'denied' })] },
+      policy,
+    );
+    const proof = await (await attached).proveNetwork(surveyOf({ api: true }), { settleMs: 10_000 });
+    expect(proof.outcome).toBe('denied');
+    const limits = asked.filter(({ op }) => op === 'proof').map((request) => request['timeoutMs']);
+    expect(limits).toEqual([200, 1_000]);
+  });
+
+  it('asks for addresses alone: a sandbox looks names up in files that its agent writes', async () => {
+    const { attached, asked } = scriptedSandbox({ proof: [seen({ api: 'denied' })] }, policy);
+    const named = { ...target('model', 'model.example'), provable: false, detail: 'name not resolved' };
+    const survey = surveyOf({ api: true });
+    const proof = await (
+      await attached
+    ).proveNetwork({ ...survey, targets: [named, ...survey.targets] }, once);
+    expect(asked.at(-1)?.['targets']).toEqual([target('api'), ...askedNeighbours]);
+    expect(proof.probes).toMatchObject([
+      { target: 'api', outcome: 'denied' },
+      { target: 'model', outcome: 'unprovable', detail: 'name not resolved' },
+    ]);
   });
 
   it('proves nothing with no target, or where no interface is shown', async () => {

@@ -7,10 +7,12 @@ import { answer, hello, scriptedSupervisor, type Script } from '../../support/sc
 
 interface World {
   state: SandboxState | Error;
-  ending: StreamEnding;
+  ending: () => StreamEnding;
   /** One script for each stream that is opened; the last one goes on. */
   scripts: Script[];
   opened: number;
+  /** Who speaks over the first stream, the second ... */
+  speaker: (stream: number) => string;
 }
 
 const usage = { ok: true, oomKills: 0, memoryPeakBytes: 1 };
@@ -30,8 +32,8 @@ function linkOf(world: World): Link {
       const script = world.scripts[Math.min(world.opened, world.scripts.length - 1)] ?? works;
       world.opened += 1;
       return Promise.resolve({
-        stream: scriptedSupervisor(script),
-        ending: () => Promise.resolve(world.ending),
+        stream: scriptedSupervisor(script, world.speaker(world.opened)),
+        ending: () => Promise.resolve(world.ending()),
       });
     },
     state: () => (world.state instanceof Error ? Promise.reject(world.state) : Promise.resolve(world.state)),
@@ -41,9 +43,10 @@ function linkOf(world: World): Link {
 
 const worldOf = (...scripts: Script[]): World => ({
   state: { kind: 'alive' },
-  ending: { by: 'unknown', message: '' },
+  ending: () => ({ by: 'unknown', message: '' }),
   scripts,
   opened: 0,
+  speaker: () => 'boot-1',
 });
 
 const facts = {
@@ -117,19 +120,47 @@ describe('a supervised sandbox', () => {
   it('is gone by itself where what runs inside ends every connection', async () => {
     const world = worldOf(cuts);
     const sandbox = await attached(world);
-    world.ending = { by: 'inside', message: 'killed' };
+    world.ending = () => ({ by: 'inside', message: 'killed' });
     await expect(hurried(() => sandbox.usage())).rejects.toMatchObject({
       state: { kind: 'gone', cause: 'self', why: 'exited' },
     });
   });
 
+  it('is gone by itself where what runs inside ended one connection, and the others are only lost', async () => {
+    const world = worldOf(cuts);
+    const sandbox = await attached(world);
+    const endings: StreamEnding[] = [
+      { by: 'unknown', message: 'silent' },
+      { by: 'inside', message: 'killed' },
+      { by: 'unknown', message: 'silent' },
+    ];
+    world.ending = () => endings.shift() ?? { by: 'unknown', message: 'silent' };
+    await expect(hurried(() => sandbox.usage())).rejects.toMatchObject({
+      state: { kind: 'gone', cause: 'self', reason: expect.stringContaining('killed') as string },
+    });
+    expect(world.opened).toBe(4);
+  });
+
+  it('goes on where what runs inside ended a connection and the next one holds', async () => {
+    const world = worldOf(cuts, works);
+    const sandbox = await attached(world);
+    world.ending = () => ({ by: 'inside', message: 'killed' });
+    expect(await hurried(() => sandbox.usage())).toMatchObject({ oomKills: 0 });
+  });
+
   it('is gone by itself where something else answers in place of the supervisor', async () => {
-    const fake: Script = (_, stream) => answer(stream, hello('another'));
-    const world = worldOf(cuts, fake);
+    const world = worldOf(cuts);
+    world.speaker = (stream) => (stream === 1 ? 'boot-1' : 'another');
     const sandbox = await attached(world);
     await expect(hurried(() => sandbox.usage())).rejects.toMatchObject({
       state: { kind: 'gone', cause: 'self' },
     });
+  });
+
+  it('is lost by the platform where its supervisor is of a version that signs nothing', async () => {
+    const old = { ...identity, bootId: `2026-01-01T00:00:00Z/${'a'.repeat(32)}` };
+    const attaching = attach(linkOf(worldOf(works)), facts, old);
+    await expect(attaching).rejects.toMatchObject({ name: 'SandboxGone', state: { kind: 'replaced' } });
   });
 
   it('asks nothing more once it was closed', async () => {
