@@ -1,8 +1,13 @@
 // Test tiers as vitest projects: unit and workflow are the inner loop, the rest need real servers and engines.
 import { defineConfig } from 'vitest/config';
 
-const tier = (name: string, include: string[], testTimeout: number, fileParallelism = true) => ({
-  test: { name, include, testTimeout, hookTimeout: testTimeout * 2, fileParallelism },
+const tier = (
+  name: string,
+  include: string[],
+  testTimeout: number,
+  more: object = { fileParallelism: false },
+) => ({
+  test: { name, include, testTimeout, hookTimeout: testTimeout * 2, ...more },
 });
 
 export default defineConfig({
@@ -14,13 +19,18 @@ export default defineConfig({
           'test/{domain,tasks,statistics,instruments,scaffolds,model,store,activities,cli,sandbox,k8s,helm,terraform}/**/*.test.ts',
         ],
         20_000,
+        { isolate: false },
       ),
-      tier('server', ['test/{embedded,worker}/**/*.test.ts'], 60_000, false),
-      tier('workflow', ['test/workflows/**/*.test.ts'], 60_000, false),
-      tier('engine', ['test/engine/**/*.test.ts'], 180_000, false),
-      tier('s3', ['test/s3/**/*.test.ts'], 120_000, false),
-      tier('cluster', ['test/cluster/**/*.test.ts'], 300_000, false),
-      tier('e2e', ['test/e2e/**/*.test.ts'], 600_000, false),
+      tier('server', ['test/{embedded,worker}/**/*.test.ts'], 60_000),
+      tier('workflow', ['test/workflows/**/*.test.ts'], 60_000, {
+        fileParallelism: false,
+        isolate: false,
+        globalSetup: ['test/support/time-skipping.ts'],
+      }),
+      tier('engine', ['test/engine/**/*.test.ts'], 180_000),
+      tier('s3', ['test/s3/**/*.test.ts'], 120_000),
+      tier('cluster', ['test/cluster/**/*.test.ts'], 300_000),
+      tier('e2e', ['test/e2e/**/*.test.ts'], 600_000),
     ],
   },
 });

@@ -6,6 +6,7 @@ import { concludeGate } from './gate/conclude-gate.ts';
 import { prepareTask } from './gate/prepare-task.ts';
 import { readGate } from './gate/read-gate.ts';
 import { performing } from './performing.ts';
+import { probe } from './probe.ts';
 import { setUp } from './set-up.ts';
 import { beginSweep, finishSweep } from './sweep-ends.ts';
 import { readDone, readPlan, readTrial } from './trial-state.ts';
@@ -23,6 +24,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     readPlan: performing(world, 'readPlan', readPlan),
     beginSweep: performing(world, 'beginSweep', beginSweep),
     finishSweep: performing(world, 'finishSweep', finishSweep),
+    probe: performing(world, 'probe', probe),
     readDone: performing(world, 'readDone', readDone),
     readTrial: performing(world, 'readTrial', readTrial),
     readGate: performing(world, 'readGate', readGate),

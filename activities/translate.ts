@@ -1,6 +1,6 @@
 // What a failed activity says to its workflow: an ApplicationFailure whose type is a class of the failure table.
 import { ApplicationFailure } from '@temporalio/common';
-import { activityBackoff, askedBackoff, fullJitterMs } from '../domain/backoff.ts';
+import { activityBackoff, askedBackoff, fullJitterMs, triesInPlace } from '../domain/backoff.ts';
 import { ClassifiedError, InputError, ObjectError } from '../domain/errors.ts';
 import { failureTable, type FailureClass } from '../domain/failures.ts';
 import { SandboxGone } from '../sandbox/port.ts';
@@ -15,27 +15,33 @@ export interface Attempt {
   readonly unit: number;
   /** What the activity was at. */
   readonly phase: string;
+  /** Whoever asks holds a place in the window meanwhile, and gives it up after `triesInPlace` tries. */
+  readonly holdsPlace: boolean;
 }
 
 /**
  * The failure by the table: the class as its type, retried by the server only where the table says that the same
- * activity is asked again, after a wait with full jitter or the one that the other side asked for.
+ * activity is asked again, after a wait with full jitter or the one that the other side asked for. A cluster that has no
+ * room is waited for in place: whoever gave up its place would only let another one ask for the same room.
  */
-export function failureOf(error: unknown, { attempt, unit, phase }: Attempt): ApplicationFailure {
+export function failureOf(error: unknown, made: Attempt): ApplicationFailure {
+  const { attempt, phase } = made;
   const failureClass = classOf(error);
-  const retried = failureTable[failureClass].retry === 'activity';
   const asked = error instanceof ClassifiedError ? error.retryAfterMs : null;
+  const waitsForRoom = failureClass === 'PlatformUnavailable' && asked !== null;
+  const inPlace = !made.holdsPlace || waitsForRoom || attempt < triesInPlace;
+  const retried = failureTable[failureClass].retry === 'activity' && inPlace;
   return ApplicationFailure.create({
     message: bounded(messageOf(error)),
     type: failureClass,
-    details: [{ phase }],
+    details: [{ phase, attempt }],
     nonRetryable: !retried,
-    ...(retried ? { nextRetryDelay: waitOf(asked, { attempt, unit }) } : {}),
+    ...(retried ? { nextRetryDelay: waitOf(asked, made) } : {}),
   });
 }
 
 /** Whoever asks for a second and refuses again and again is asked less often than that; a number of tries is to last. */
-function waitOf(asked: number | null, { attempt, unit }: Omit<Attempt, 'phase'>): number {
+function waitOf(asked: number | null, { attempt, unit }: Pick<Attempt, 'attempt' | 'unit'>): number {
   if (asked === null) return fullJitterMs(activityBackoff, attempt, unit);
   return Math.max(asked, fullJitterMs(askedBackoff, attempt, unit));
 }

@@ -107,6 +107,11 @@ export interface StepInput extends PhaseInput {
   readonly step: number;
 }
 
+/** Of a phase that is asked for again after it was parked: tries before this asking, which count on (world.ts, `Run.attempt`). */
+export interface Again {
+  readonly earlierTries: number;
+}
+
 /**
  * Every activity is idempotent by its input. A failure is an ApplicationFailure whose type is a failure class.
  * The worker heartbeats for every activity while it runs, so that a dead worker is noticed within the heartbeat timeout.
@@ -118,6 +123,15 @@ export interface Activities {
   beginSweep(input: { readonly sweep: string }): Promise<void>;
   /** Removes whatever is left of the sweep's sandboxes, and what was made beside them. */
   finishSweep(input: { readonly sweep: string }): Promise<void>;
+  /**
+   * Looks once whether what was away is back: the store, the platform, or the model at a position of the plan, of which
+   * one token is asked. Fails by its class where it is not.
+   */
+  probe(input: {
+    readonly sweep: string;
+    readonly plan: Ref;
+    readonly away: 'store' | 'platform' | number;
+  }): Promise<void>;
   /** Which trials at positions [first, first + count) have a verdict: what a resumed sweep does not start. */
   readDone(input: {
     readonly sweep: string;
@@ -142,13 +156,13 @@ export interface Activities {
    * Creates or adopts the agent's sandbox; proves closed egress, then starts the image's ENTRYPOINT and waits for the
    * healthcheck. What fails behind the sandbox's creation fails as phase `passBarrier`.
    */
-  provision(input: PhaseInput): Promise<ProvisionOutcome>;
+  provision(input: PhaseInput & Again): Promise<ProvisionOutcome>;
   /** Runs one step's episode, or goes on with it from its turn records. Heartbeats. */
-  runEpisode(input: StepInput): Promise<EpisodeOutcome>;
+  runEpisode(input: StepInput & Again): Promise<EpisodeOutcome>;
   /** Stops the agent's processes and takes the delta of this step's end. */
   takeDelta(input: StepInput): Promise<DeltaOutcome>;
   /** Verifies this step's end: in a fresh sandbox, or in the same where the mode is shared. Heartbeats. */
-  verify(input: StepInput): Promise<VerifyOutcome>;
+  verify(input: StepInput & Again): Promise<VerifyOutcome>;
   /** Writes the verdict, once, from the phases' stored outcomes. */
   recordVerdict(input: PhaseInput & { readonly reached: number }): Promise<TrialOutcome>;
   /** Writes a generation's failure record, once; says whether it was lost by our own removal. */

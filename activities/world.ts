@@ -34,7 +34,7 @@ export interface ActivityDeps {
 
 /** One activity's own run: which try it is, how it is cancelled, how it says that it lives. */
 export interface Run {
-  /** From 1. */
+  /** From 1, over every asking for this phase: ids of what it starts derive from it. */
   readonly attempt: number;
   /** Id of the workflow that asks for it: kept on its sandboxes, so that none outlives it. */
   readonly workflow: string;

@@ -19,6 +19,8 @@ export function progressLine(progress: SweepProgress): string {
     `${progress.counted}/${progress.planned} counted (coverage ${coverage.toFixed(3)})`,
     `${progress.inFlight} running`,
     ...(progress.waiting > 0 ? [`${progress.waiting} waiting`] : []),
+    ...(progress.parked > 0 ? [`${progress.parked} parked`] : []),
+    ...progress.paused.map((line) => `paused: ${line}`),
     ...(openGates > 0 ? [`${openGates} gates to pass`] : []),
     `results: ${listed(progress.results)}`,
     `endings: ${listed(progress.endings)}`,

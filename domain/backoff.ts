@@ -13,6 +13,15 @@ export interface Backoff {
  */
 export const outageMs = 12 * 60 * 60_000;
 
+/**
+ * Tries of one activity, one after the other, before what asks for it gives up its place in the window until the other
+ * side is back: with `activityBackoff` about a quarter of a minute.
+ */
+export const triesInPlace = 6;
+
+/** Between two looks whether a model, a store or an engine that was away is back. */
+export const probeBackoff: Backoff = { baseMs: 1_000, capMs: 60_000, floorMs: 500 };
+
 /** Between tries of one activity: a model, store or engine that does not answer. */
 export const activityBackoff: Backoff = { baseMs: 1_000, capMs: 300_000, floorMs: 500 };
 

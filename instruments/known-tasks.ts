@@ -28,7 +28,12 @@ async function knownTaskOf(read: ReadTask, env: HostEnv): Promise<KnownTask> {
     agentSec: step.agentSec.value,
     env: resolveEnv(task.solutionEnv, env),
   }));
-  return { slug: slugOf(task.name), id: task.name, steps: await Promise.all(steps) };
+  return {
+    slug: slugOf(task.name),
+    id: task.name,
+    diskMiB: task.limits.diskMiB.value,
+    steps: await Promise.all(steps),
+  };
 }
 
 async function solutionOf(files: readonly SourceFile[], step: Step): Promise<SolutionFile[]> {

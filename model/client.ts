@@ -40,6 +40,8 @@ export interface AskInput {
   readonly sessionId: string;
   /** The trial's attempt ordinal, from 1: a sampling seed is moved by it, or k attempts would be one attempt k times. */
   readonly attempt: number;
+  /** Tokens of the reply at most; absent: what the sampling says. */
+  readonly maxTokens?: number;
   readonly signal?: AbortSignal;
   /** Called once, when the first token has come: the agent's clock is charged from there. */
   readonly onFirstToken?: () => void;
@@ -181,10 +183,14 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
     messages,
     sessionId,
     attempt,
+    maxTokens,
     signal,
     onFirstToken,
   }: AskInput): Promise<RawAnswer> => {
-    const body = chatBody(options.servedName, messages, samplingOf(options.sampling, attempt));
+    const body = chatBody(options.servedName, messages, {
+      ...samplingOf(options.sampling, attempt),
+      ...(maxTokens === undefined ? {} : { maxTokens }),
+    });
     const clock = new RequestClock(signal);
     const startedAt = new Date().toISOString();
     const started = performance.now();

@@ -26,27 +26,37 @@ export interface WorkerParts {
 /** Slots beside those of the sweep's trials, so that short activities do not wait behind episodes. */
 const spareSlots = 8;
 
+/** What a worker is made with, whatever its connection and its activities. */
+export async function workerOptions(
+  config: Pick<WorkerConfig, 'namespace' | 'concurrency' | 'cachedWorkflows' | 'drainMs'>,
+) {
+  return {
+    namespace: config.namespace,
+    taskQueue,
+    workflowBundle: await bundleWorkflows(),
+    maxConcurrentActivityTaskExecutions: config.concurrency + spareSlots,
+    maxCachedWorkflows: config.cachedWorkflows,
+    shutdownGraceTime: config.drainMs,
+    shutdownForceTime: 2 * config.drainMs,
+  };
+}
+
 /**
  * Polls until `stop` is aborted and everything is drained.
  * @throws InputError (exit 69) where no Temporal server answers, ClassifiedError where store or driver do not.
  */
 export async function runWorker({ config, store, driver, env, log, stop }: WorkerParts): Promise<void> {
-  installRuntime(log);
   await store.check();
   const platform = await driver.check();
+  // Not before: a runtime that has never had a connection keeps its process alive.
+  installRuntime(log);
   const connection = await connect(config.temporalAddress);
   const now = (): Date => new Date();
   try {
     const worker = await Worker.create({
+      ...(await workerOptions(config)),
       connection,
-      namespace: config.namespace,
-      taskQueue,
-      workflowBundle: await bundleWorkflows(),
       activities: createActivities({ store, driver, env, log, now, concurrency: config.concurrency }),
-      maxConcurrentActivityTaskExecutions: config.concurrency + spareSlots,
-      maxCachedWorkflows: config.cachedWorkflows,
-      shutdownGraceTime: config.drainMs,
-      shutdownForceTime: 2 * config.drainMs,
     });
     const shutDown = (): void => {
       log.info({ drainMs: config.drainMs }, 'worker drains');

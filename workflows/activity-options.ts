@@ -55,6 +55,8 @@ const marginMs = 5 * minuteMs;
 const placeMs = 30 * minuteMs;
 /** Surveying what no trial may reach: from two sandboxes of its own, which have to find a place first. */
 const surveyMs = placeMs;
+/** One small question to a model, the store or the platform. */
+const probeMs = 2 * minuteMs;
 /** Streaming a delta of 2 GiB out of a sandbox and into a slow store. */
 const deltaMs = hourMs;
 /** What an agent's clock does not charge: queues, retries and gaps of the model (docs/failures.md). */
@@ -89,6 +91,8 @@ export const images = proxyActivities<Pick<Activities, 'prepareTask'>>(options(i
 export const cleaning = proxyActivities<Pick<Activities, 'cleanUp' | 'finishSweep'>>(
   options(recordMs, cleanUpAttempts),
 );
+/** One look, soon over: its sweep looks again after a wait of its own. */
+export const probes = proxyActivities<Pick<Activities, 'probe'>>(options(probeMs, 1));
 export const surveys = proxyActivities<Pick<Activities, 'beginSweep'>>(options(surveyMs));
 
 /** Creating the sandbox, once it has a place, and the barrier with the image's healthcheck: within the task's set-up time. */

@@ -12,13 +12,17 @@ import {
   startChild,
 } from '@temporalio/workflow';
 import { gate } from './gate.ts';
-import { gateWorkflowId, trialWorkflowId, type SweepInput } from './messages.ts';
-import type { GateReport, TrialReport } from './reports.ts';
+import {
+  childWorkflowId,
+  gateWorkflowId,
+  resumeSignal,
+  trialWorkflowId,
+  type SweepInput,
+} from './messages.ts';
+import type { Child, GateReport, TrialReport } from './reports.ts';
+import type { Resumed } from './parking.ts';
 import type { SweepBoard } from './sweep-board.ts';
 import { trial } from './trial.ts';
-
-type Child =
-  { readonly kind: 'trial'; readonly index: number } | { readonly kind: 'gate'; readonly task: number };
 
 /** A child without a handle that says nothing while nothing else happens for this long is looked for. */
 const silenceMs = 15 * 60_000;
@@ -61,8 +65,9 @@ export class ChildKeeper {
     for (const child of this.#inFlight()) this.#adopted.set(this.#idOf(child), child);
     for (const [index, , waitMs] of this.#board.waiting) {
       this.#reported.add(trialWorkflowId(this.#input.sweep, index));
-      this.#wait(index, waitMs);
+      this.#wait(waitMs, () => this.#board.waited(index));
     }
+    for (const [child, waitMs] of this.#board.parking.waits) this.parked(child, waitMs);
   }
 
   start(child: Child): void {
@@ -79,7 +84,7 @@ export class ChildKeeper {
     const waitMs = this.#board.trialEnded(report);
     if (waitMs !== null) {
       this.#reported.add(id);
-      this.#wait(report.index, waitMs);
+      this.#wait(waitMs, () => this.#board.waited(report.index));
     }
     this.wake();
   }
@@ -90,6 +95,25 @@ export class ChildKeeper {
     this.#board.gateEnded(report);
     if (report.ended.kind === 'cancelled') this.#reported.add(id);
     this.wake();
+  }
+
+  /** A child has given up its place and asks for it again after this wait. */
+  parked(child: Child, waitMs: number): void {
+    this.#wait(waitMs, () => this.#board.parking.waited(child));
+    this.wake();
+  }
+
+  /** Tells a parked child that it has its place again, or that it has to end. */
+  resume({ child, goOn }: Resumed): void {
+    const id = this.#idOf(child);
+    void CancellationScope.nonCancellable(async () => {
+      try {
+        await getExternalWorkflowHandle(id).signal(resumeSignal, goOn);
+      } catch (error) {
+        // It has ended in the meantime, and its report is on its way; or it is found gone like any other.
+        log.info('a parked child was not there to be told', { id, error: String(error) });
+      }
+    });
   }
 
   /** Something changed that may let a trial start or the sweep end. */
@@ -177,10 +201,10 @@ export class ChildKeeper {
     for (const child of this.#adopted.values()) this.start(child);
   }
 
-  #wait(index: number, waitMs: number): void {
+  #wait(waitMs: number, then: () => void): void {
     void CancellationScope.nonCancellable(async () => {
       await sleep(waitMs);
-      this.#board.waited(index);
+      then();
       this.wake();
     });
   }
@@ -207,8 +231,7 @@ export class ChildKeeper {
   }
 
   #idOf(child: Child): string {
-    const { sweep } = this.#input;
-    return child.kind === 'trial' ? trialWorkflowId(sweep, child.index) : gateWorkflowId(sweep, child.task);
+    return childWorkflowId(this.#input.sweep, child);
   }
 }
 

@@ -6,7 +6,8 @@ import { images, records, stretches } from './activity-options.ts';
 import { waitBeforeNextMs } from './generations.ts';
 import { cleanUp, gradeSteps } from './grade.ts';
 import { gateEndedSignal, type GateInput } from './messages.ts';
-import { phaseFailureOf, type PhaseFailure } from './phase-failure.ts';
+import { phaseFailureOf } from './phase-failure.ts';
+import { Place } from './place.ts';
 import { reporting } from './reporting.ts';
 import type { GateReport } from './reports.ts';
 
@@ -21,31 +22,41 @@ export async function gate(input: GateInput): Promise<GateReport> {
 async function runGate(input: GateInput): Promise<GateReport> {
   const { task } = input;
   try {
-    return { task, ended: { kind: 'formed', summary: await formGate(input) } };
+    const summary = await formGate(input, new Place({ kind: 'gate', task }));
+    return { task, ended: { kind: 'formed', summary } };
   } catch (error) {
     const { failureClass, phase, message } = phaseFailureOf(error);
     return { task, ended: { kind: 'unformed', failureClass, message: `${phase}: ${message}` } };
   }
 }
 
-async function formGate(input: GateInput): Promise<GateSummary> {
+async function formGate(input: GateInput, place: Place): Promise<GateSummary> {
   const { plan, task } = input;
-  const stands = await records.readGate({ plan, task });
+  const stands = await place.keep(() => records.readGate({ plan, task }));
   if (stands !== null) return stands;
-  const prepared = await begunAnew(nameOf(input, 'images'), () => images.prepareTask(input));
+  const prepared = await begunAnew(nameOf(input, 'images'), () =>
+    place.keep(() => images.prepareTask(input)),
+  );
   if (prepared.outcome !== 'ready') return prepared;
   const modes: readonly Mode[] = prepared.environmentMode === 'shared' ? ['shared'] : ['separate', 'shared'];
   for (const environmentMode of modes) {
-    const oracle = await runSide(input, 'oracle', environmentMode);
-    const nop = await runSide(input, 'nop', environmentMode);
-    const summary = await stretches.concludeGate({ ...input, environmentMode, oracle, nop });
+    const oracle = await runSide(input, place, 'oracle', environmentMode);
+    const nop = await runSide(input, place, 'nop', environmentMode);
+    const summary = await place.keep(() =>
+      stretches.concludeGate({ ...input, environmentMode, oracle, nop }),
+    );
     if (summary.outcome !== 'try-shared') return summary;
   }
   throw ApplicationFailure.nonRetryable(`the gate of task ${task} asks for shared mode twice`, 'Unexpected');
 }
 
 /** Runs and verifies one side. Answers the generation that counts, null where the task itself is what failed. */
-async function runSide(input: GateInput, agent: Agent, environmentMode: Mode): Promise<number | null> {
+async function runSide(
+  input: GateInput,
+  place: Place,
+  agent: Agent,
+  environmentMode: Mode,
+): Promise<number | null> {
   const subjectOf = (generation: number): Subject => ({
     kind: 'gate',
     ...input,
@@ -54,24 +65,26 @@ async function runSide(input: GateInput, agent: Agent, environmentMode: Mode): P
     generation,
   });
   try {
-    return await begunAnew(nameOf(input, `${agent}/${environmentMode}`), () => gradeSide(subjectOf));
+    return await begunAnew(nameOf(input, `${agent}/${environmentMode}`), () => gradeSide(place, subjectOf));
   } catch (error) {
-    const failure: PhaseFailure = phaseFailureOf(error);
-    if (failureTable[failure.failureClass].owner !== 'task') throw error;
+    if (failureTable[phaseFailureOf(error).failureClass].owner !== 'task') throw error;
     return null;
   }
 }
 
 /** One try of a side. What a command of ours interrupted is begun anew at once, and is no try. */
-async function gradeSide(subjectOf: (generation: number) => Subject): Promise<number> {
+async function gradeSide(place: Place, subjectOf: (generation: number) => Subject): Promise<number> {
   for (;;) {
-    const { times, generation } = await records.readTrial({ subject: subjectOf(1) });
+    const { times, generation } = await place.keep(() => records.readTrial({ subject: subjectOf(1) }));
     const subject = subjectOf(generation);
     try {
-      await gradeSteps(subject, times);
+      await gradeSteps(place, subject, times);
       return generation;
     } catch (error) {
-      const { interrupted } = await records.recordFailure({ subject, ...phaseFailureOf(error) });
+      const { failureClass, phase, message } = phaseFailureOf(error);
+      const { interrupted } = await place.keep(() =>
+        records.recordFailure({ subject, failureClass, phase, message }),
+      );
       if (!interrupted) throw error;
     } finally {
       await cleanUp(subject);

@@ -2,18 +2,21 @@
 import { CancellationScope, log } from '@temporalio/workflow';
 import type { Subject, TrialTimes } from '../activities/types.ts';
 import { cleaning, deltas, episodes, setUp, verifications } from './activity-options.ts';
+import type { Place } from './place.ts';
 
 /**
  * Provisions the sandbox behind its network barrier, then runs, takes and verifies each step until one says that
  * the next is not reached. Answers how many steps were reached.
  */
-export async function gradeSteps(subject: Subject, times: TrialTimes): Promise<number> {
-  await setUp(times).provision({ subject });
+export async function gradeSteps(place: Place, subject: Subject, times: TrialTimes): Promise<number> {
+  await place.keep((earlierTries) => setUp(times).provision({ subject, earlierTries }));
   let reached = 0;
   for (const [step, limits] of times.steps.entries()) {
-    await episodes(limits.agentMs).runEpisode({ subject, step });
-    await deltas.takeDelta({ subject, step });
-    const { goOn } = await verifications(times, limits.verifierMs).verify({ subject, step });
+    await place.keep((earlierTries) => episodes(limits.agentMs).runEpisode({ subject, step, earlierTries }));
+    await place.keep(() => deltas.takeDelta({ subject, step }));
+    const { goOn } = await place.keep((earlierTries) =>
+      verifications(times, limits.verifierMs).verify({ subject, step, earlierTries }),
+    );
     reached = step + 1;
     if (!goOn) break;
   }

@@ -10,6 +10,12 @@ export interface PhaseFailure {
   readonly message: string;
 }
 
+/** A phase's failure as its workflow learns of it. */
+export interface PhaseEnd extends PhaseFailure {
+  /** Tries of the activity that ended with it. */
+  readonly tries: number;
+}
+
 /** Characters of a message that travel in reports. */
 const messageLimit = 500;
 
@@ -37,7 +43,7 @@ function timeoutClassOf(phase: string): FailureClass {
 }
 
 /** The failure of a phase. Anything else, cancellations and our own defects, is thrown again. */
-export function phaseFailureOf(error: unknown): PhaseFailure {
+export function phaseFailureOf(error: unknown): PhaseEnd {
   if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
   const cause = error.cause;
   if (cause instanceof TimeoutFailure) {
@@ -46,6 +52,7 @@ export function phaseFailureOf(error: unknown): PhaseFailure {
       failureClass: timeoutClassOf(phase),
       phase,
       message: `${phase} did not end in time (${cause.timeoutType})`,
+      tries: 1,
     };
   }
   const told = cause instanceof ApplicationFailure ? cause : null;
@@ -53,6 +60,7 @@ export function phaseFailureOf(error: unknown): PhaseFailure {
     failureClass: failureClassOf(told?.type),
     phase: phaseIn(told?.details?.[0]) ?? error.activityType,
     message: (cause?.message ?? error.message).slice(0, messageLimit),
+    tries: triesIn(told?.details?.[0]),
   };
 }
 
@@ -61,3 +69,11 @@ const phaseIn = (details: unknown): string | null =>
   typeof details === 'object' && details !== null && 'phase' in details && typeof details.phase === 'string'
     ? details.phase
     : null;
+
+const triesIn = (details: unknown): number =>
+  typeof details === 'object' &&
+  details !== null &&
+  'attempt' in details &&
+  typeof details.attempt === 'number'
+    ? details.attempt
+    : 1;

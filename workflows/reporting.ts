@@ -24,15 +24,18 @@ export async function reporting<Report>(
   }
 }
 
-async function tell<Report>(signal: SignalDefinition<[Report]>, report: Report): Promise<void> {
+/** Tells the sweep. False where there is none, or none any more. */
+export async function tell<Report>(signal: SignalDefinition<[Report]>, report: Report): Promise<boolean> {
   const parent = workflowInfo().parent;
-  if (parent === undefined) return;
-  await CancellationScope.nonCancellable(async () => {
+  if (parent === undefined) return false;
+  return CancellationScope.nonCancellable(async () => {
     try {
       await getExternalWorkflowHandle(parent.workflowId).signal(signal, report);
+      return true;
     } catch (error) {
       // The sweep is over. What it would have counted is in the store, where its next run finds it.
       log.warn('the sweep is not there to be told', { sweep: parent.workflowId, error: String(error) });
+      return false;
     }
   });
 }

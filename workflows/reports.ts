@@ -2,6 +2,21 @@
 import type { GateSummary, TrialOutcome } from '../activities/types.ts';
 import type { Ending, FailureClass, RejectionReason, Result } from '../domain/failures.ts';
 
+/** A trial or a gate, as its sweep knows it. */
+export type Child =
+  { readonly kind: 'trial'; readonly index: number } | { readonly kind: 'gate'; readonly task: number };
+
+/** What a child waits for without a place in the window, told to its sweep. */
+export interface ParkReport {
+  readonly child: Child;
+  /** One that the same activity is asked again for (failure table). */
+  readonly failureClass: FailureClass;
+  /** One line for a person. */
+  readonly message: string;
+  /** How long it would wait by itself, in milliseconds. */
+  readonly waitMs: number;
+}
+
 /** How one generation of a trial ended, told to its sweep. */
 export interface TrialReport {
   readonly index: number;
@@ -47,9 +62,14 @@ export interface Tally {
 export interface SweepProgress extends Tally {
   /** Trials of all tasks that are not rejected so far. */
   readonly planned: number;
+  /** Trials that hold a place in the window. */
   readonly inFlight: number;
   /** Trials that wait for their next generation: they hold no place in the window. */
   readonly waiting: number;
+  /** Trials and gates that wait for a model, the store or the platform to be back: they hold no place either. */
+  readonly parked: number;
+  /** What is away and nothing is started for until it is back: a line each. */
+  readonly paused: readonly string[];
   readonly concurrency: number;
   readonly gates: {
     readonly open: number;

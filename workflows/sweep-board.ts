@@ -1,10 +1,11 @@
 // The sweep's book: what may start next, what is in flight, what was counted. Pure: it starts nothing itself.
 import type { DoneTrials } from '../activities/types.ts';
 import { failureTable, type FailureClass, type RejectionReason } from '../domain/failures.ts';
-import { countTrials, type PlanShape } from '../domain/order.ts';
+import { countTrials, trialAt, type PlanShape } from '../domain/order.ts';
 import { inFlightMark, markOf, openMark, readMark, type GateMark } from './gate-marks.ts';
 import { waitBeforeNextMs } from './generations.ts';
-import type { GateReport, Stop, SweepProgress, Tally, TrialReport } from './reports.ts';
+import { Parking, type Away, type Resumed } from './parking.ts';
+import type { GateReport, ParkReport, Stop, SweepProgress, Tally, TrialReport } from './reports.ts';
 import type { SweepState, Waiting } from './sweep-state.ts';
 import { addCancelled, addDone, addFailure, addLostGeneration, addVerdict } from './tally.ts';
 import { TrialCursor } from './trial-cursor.ts';
@@ -18,12 +19,13 @@ export type Start =
 /** Gates at once: they build images, which a machine does a few at a time; half of the window is left to trials. */
 const gatesLimit = 8;
 /**
- * Trials that may wait for a next generation before no new ones start: when so many fail at once it is the platform
- * that fails, and starting more would only use up their generations.
+ * Trials that may wait for a next generation, or without a place, before no new ones start: when so many fail at once it
+ * is the platform that fails, and starting more would only use up their generations.
  */
 const waitingLimit = 100;
 
 export class SweepBoard {
+  readonly parking: Parking;
   readonly #name: string;
   readonly #gatesOnly: boolean;
   readonly #shape: PlanShape;
@@ -45,6 +47,7 @@ export class SweepBoard {
     this.#gates = Array.from(state.gates);
     this.#inFlight = new Map(state.inFlight);
     this.#waiting = new Map(state.waiting.map((waiting) => [waiting[0], waiting]));
+    this.parking = new Parking((trial) => trialAt(this.#shape, trial).model, state.parking);
     this.#tally = state.tally;
     this.#concurrency = state.concurrency;
     this.#stopped = state.stopped;
@@ -59,6 +62,7 @@ export class SweepBoard {
       gates: this.#gates.join(''),
       inFlight: [...this.#inFlight],
       waiting: [...this.#waiting.values()],
+      parking: this.parking.snapshot(),
       tally: this.#tally,
       stopped: this.#stopped,
     };
@@ -76,22 +80,33 @@ export class SweepBoard {
     return [...this.#waiting.values()];
   }
 
+  get isStopped(): boolean {
+    return this.#stopped !== null;
+  }
+
   /** Nothing is in flight, and nothing is left that may start. */
   get finished(): boolean {
-    if (this.#used > 0) return false;
+    if (this.#inFlight.size + this.gatesInFlight.length > 0) return false;
     if (this.#stopped !== null) return true;
     if (this.#gatesOnly) return !this.#gates.includes(openMark);
-    return this.#waiting.size === 0 && this.#cursor.exhausted;
+    return this.#waiting.size === 0 && !this.parking.holdsTrials && this.#cursor.exhausted;
   }
 
   /** What to start now; null where the window is full or everything waits for something. */
   nextStart(): Start | null {
-    if (this.#stopped !== null || this.#used >= this.#concurrency) return null;
-    const [due] = this.#due;
-    if (due !== undefined) return { kind: 'trial', index: due };
+    if (this.#stopped !== null || this.#used >= this.#concurrency || this.parking.pausesAll) return null;
+    const begun = this.#nextDue() ?? this.parking.nextHeld();
+    if (begun !== null) return { kind: 'trial', index: begun };
     const task = this.#nextGate();
     if (task !== null) return { kind: 'gate', task };
-    return this.#gatesOnly || this.#waiting.size >= waitingLimit ? null : this.#nextTrial();
+    const tooMany = this.#waiting.size + this.parking.size >= waitingLimit || this.parking.full;
+    return this.#gatesOnly || tooMany ? null : this.#nextTrial();
+  }
+
+  /** Takes what was parked and has its place again, or has to end; null where there is nothing. */
+  nextResumed(): Resumed | null {
+    if (this.#stopped !== null) return this.parking.nextToEnd();
+    return this.#used < this.#concurrency ? this.parking.next() : null;
   }
 
   /** Books a start as in flight. */
@@ -101,6 +116,7 @@ export class SweepBoard {
     const tries = this.#waiting.get(start.index)?.[1] ?? 0;
     this.#waiting.delete(start.index);
     this.#due.delete(start.index);
+    this.parking.begins(start.index);
     this.#inFlight.set(start.index, tries + 1);
   }
 
@@ -115,6 +131,7 @@ export class SweepBoard {
     const tries = this.#inFlight.get(index);
     if (tries === undefined) return null;
     this.#inFlight.delete(index);
+    this.parking.leaves({ kind: 'trial', index });
     if (outcome === null) {
       this.#tally = addCancelled(this.#tally);
       return null;
@@ -136,6 +153,17 @@ export class SweepBoard {
     return waitMs;
   }
 
+  /**
+   * Books a child that has given up its place, once. Answers what has to be asked whether it is back, null where that is
+   * asked already; undefined where this is no news: parked already, or no child in flight.
+   */
+  parked(report: ParkReport): Away | null | undefined {
+    const { child } = report;
+    const inFlight =
+      child.kind === 'trial' ? this.#inFlight.has(child.index) : this.#gates[child.task] === inFlightMark;
+    return inFlight ? this.parking.park(report) : undefined;
+  }
+
   /** A trial's wait is over. */
   waited(index: number): void {
     if (this.#waiting.has(index)) this.#due.add(index);
@@ -145,6 +173,7 @@ export class SweepBoard {
   gateEnded({ task, ended }: GateReport): void {
     if (this.#gates[task] !== inFlightMark) return;
     this.#gates[task] = markOf(ended);
+    this.parking.leaves({ kind: 'gate', task });
     if (ended.kind === 'unformed') this.#stopWhereTold(ended.failureClass, ended.message);
   }
 
@@ -176,8 +205,10 @@ export class SweepBoard {
     return {
       ...this.#tally,
       planned: perTask * (this.#shape.tasks - gatesOf('rejected')),
-      inFlight: this.#inFlight.size,
+      inFlight: this.#inFlight.size - this.parking.parkedTrials,
       waiting: this.#waiting.size,
+      parked: this.parking.size,
+      paused: this.parking.paused.map(([, line]) => line),
       concurrency: this.#concurrency,
       gates: {
         open: gatesOf('open'),
@@ -192,7 +223,13 @@ export class SweepBoard {
   }
 
   get #used(): number {
-    return this.#inFlight.size + this.gatesInFlight.length;
+    return this.#inFlight.size + this.gatesInFlight.length - this.parking.size;
+  }
+
+  /** A trial whose wait for its next generation is over. */
+  #nextDue(): number | null {
+    for (const index of this.#due) if (!this.parking.pausesTrial(index)) return index;
+    return null;
   }
 
   readonly #gateOf = (task: number): GateMark => readMark(this.#gates[task]);
@@ -210,7 +247,10 @@ export class SweepBoard {
       const taken = this.#cursor.take(this.#gateOf);
       switch (taken.kind) {
         case 'trial':
-          return taken;
+          if (!this.parking.pausesTrial(taken.index)) return taken;
+          this.parking.hold(taken.index);
+          if (this.parking.full) return null;
+          break;
         case 'unknown':
           return { kind: 'ask', first: taken.first, count: taken.count };
         case 'none':

@@ -3,6 +3,7 @@ import type { FailureClass } from '../domain/failures.ts';
 import type { PlanShape } from '../domain/order.ts';
 import type { Stop, Tally } from './reports.ts';
 import { emptyTally } from './tally.ts';
+import type { ParkingState } from './parking.ts';
 import { newCursor, type CursorState } from './trial-cursor.ts';
 import { openMark } from './gate-marks.ts';
 
@@ -18,6 +19,8 @@ export interface SweepState {
   /** [position, generations begun] of the trials in flight. */
   readonly inFlight: readonly (readonly [number, number])[];
   readonly waiting: readonly Waiting[];
+  /** Absent: nothing was away. */
+  readonly parking?: ParkingState;
   readonly tally: Tally;
   readonly stopped: Stop | null;
 }

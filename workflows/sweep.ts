@@ -13,6 +13,7 @@ import { ChildKeeper } from './child-keeper.ts';
 import {
   concurrencyLimit,
   gateEndedSignal,
+  parkedSignal,
   progressQuery,
   setConcurrencyUpdate,
   stopSignal,
@@ -20,6 +21,7 @@ import {
   type SweepInput,
 } from './messages.ts';
 import { phaseFailureOf } from './phase-failure.ts';
+import { Probes } from './probes.ts';
 import type { SweepProgress } from './reports.ts';
 import { SweepBoard } from './sweep-board.ts';
 import { newState, type SweepState } from './sweep-state.ts';
@@ -45,8 +47,10 @@ export async function sweep(input: SweepInput): Promise<SweepProgress> {
 /** Keeps the window full until nothing is left. Answers what the next run takes over; null where the sweep is over. */
 async function runWindow(input: SweepInput, board: SweepBoard): Promise<SweepState | null> {
   const children = new ChildKeeper(input, board);
-  listen(board, children);
+  const probes = new Probes(input, board, () => children.wake());
+  listen(board, children, probes);
   children.adopt();
+  probes.adopt();
   try {
     for (;;) {
       await fillWindow(input, board, children);
@@ -89,9 +93,15 @@ async function firstState({ sweep, plan }: SweepInput): Promise<SweepState> {
   }
 }
 
-function listen(board: SweepBoard, children: ChildKeeper): void {
+function listen(board: SweepBoard, children: ChildKeeper, probes: Probes): void {
   setHandler(trialEndedSignal, (report) => children.trialEnded(report));
   setHandler(gateEndedSignal, (report) => children.gateEnded(report));
+  setHandler(parkedSignal, (report) => {
+    const away = board.parked(report);
+    if (away === undefined) return;
+    children.parked(report.child, report.waitMs);
+    if (away !== null) probes.begin(away);
+  });
   setHandler(stopSignal, (why) => {
     board.stop({ failureClass: null, line: why });
     children.wake();
@@ -114,6 +124,7 @@ function checkConcurrency(concurrency: number): void {
 
 /** Starts whatever may start now. Where the store must be asked first and cannot be, the sweep stops and says so. */
 async function fillWindow(input: SweepInput, board: SweepBoard, children: ChildKeeper): Promise<void> {
+  for (let back = board.nextResumed(); back !== null; back = board.nextResumed()) children.resume(back);
   for (let start = board.nextStart(); start !== null; start = board.nextStart()) {
     if (start.kind !== 'ask') {
       board.begin(start);

@@ -1,10 +1,11 @@
 // The trial: one generation of it, from an empty sandbox to its verdict. Its sweep begins the next where the table says so.
-import type { Subject } from '../activities/types.ts';
+import type { Subject, TrialOutcome } from '../activities/types.ts';
 import { records } from './activity-options.ts';
 import { refusalOf } from './budget.ts';
 import { cleanUp, gradeSteps } from './grade.ts';
 import { trialEndedSignal, type TrialInput } from './messages.ts';
 import { phaseFailureOf, type PhaseFailure } from './phase-failure.ts';
+import { Place } from './place.ts';
 import { reporting } from './reporting.ts';
 import type { TrialReport } from './reports.ts';
 
@@ -14,19 +15,20 @@ export async function trial(input: TrialInput): Promise<TrialReport> {
 }
 
 async function runTrial({ sweep, plan, index, deadlineMs }: TrialInput): Promise<TrialReport> {
+  const place = new Place({ kind: 'trial', index });
   let generation = 1;
   try {
     const subjectOf = (n: number): Subject => ({ kind: 'trial', sweep, plan, index, generation: n });
-    const state = await records.readTrial({ subject: subjectOf(generation) });
+    const state = await place.keep(() => records.readTrial({ subject: subjectOf(generation) }));
     if (state.done !== null) return { index, outcome: state.done, message: null };
     generation = state.generation;
     const subject = subjectOf(generation);
     const refusal = refusalOf(state.times, Date.now(), deadlineMs);
     if (refusal !== null) {
-      await records.recordFailure({ subject, ...refusal });
+      await place.keep(() => records.recordFailure({ subject, ...refusal }));
       return uncounted(index, generation, refusal);
     }
-    const graded = gradeSteps(subject, state.times);
+    const graded = gradeSteps(place, subject, state.times);
     // Beside the record: neither needs the other, and the trial's place in the window waits for both.
     const cleaned = graded.then(
       () => cleanUp(subject),
@@ -35,12 +37,13 @@ async function runTrial({ sweep, plan, index, deadlineMs }: TrialInput): Promise
     try {
       return {
         index,
-        outcome: await records.recordVerdict({ subject, reached: await graded }),
+        outcome: await recorded(place, subject, await graded),
         message: null,
       };
     } catch (error) {
-      const failure = phaseFailureOf(error);
-      const { interrupted } = await records.recordFailure({ subject, ...failure });
+      const { failureClass, phase, message } = phaseFailureOf(error);
+      const failure = { failureClass, phase, message };
+      const { interrupted } = await place.keep(() => records.recordFailure({ subject, ...failure }));
       return { ...uncounted(index, generation, failure), interrupted };
     } finally {
       await cleaned;
@@ -50,6 +53,9 @@ async function runTrial({ sweep, plan, index, deadlineMs }: TrialInput): Promise
     return uncounted(index, generation, phaseFailureOf(error));
   }
 }
+
+const recorded = (place: Place, subject: Subject, reached: number): Promise<TrialOutcome> =>
+  place.keep(() => records.recordVerdict({ subject, reached }));
 
 function uncounted(index: number, generation: number, failure: PhaseFailure): TrialReport {
   return {

@@ -2,7 +2,8 @@
 import type { Session } from './session.ts';
 
 interface FaultQuestion {
-  readonly session: Session;
+  /** Null: no trial's request, but a sweep's question whether the model is back. */
+  readonly session: Session | null;
   readonly model: string;
   /** Replies that the conversation holds already. */
   readonly call: number;

@@ -10,10 +10,14 @@ export const failingWays = [
   'never-finishes',
   'one-assertion',
 ] as const;
-type FailingWay = (typeof failingWays)[number];
+type DrawnWay = (typeof failingWays)[number];
+
+/** Ways that end the whole sandbox by one of its limits: no intent draws them, they are taken where somebody asks for them. */
+export const limitWays = ['eats-memory', 'fills-disk'] as const;
+export type FailingWay = DrawnWay | (typeof limitWays)[number];
 
 /** Of the failing trials, in parts; `one-assertion` has none where the step has no near-miss.sh. */
-const weights: Readonly<Record<FailingWay, number>> = {
+const weights: Readonly<Record<DrawnWay, number>> = {
   'wrong-file': 5,
   'gives-up-early': 4,
   'breaks-protocol-once': 4,
@@ -77,8 +81,12 @@ export function intentOf(seed: number, model: string, task: string, attempt: num
   };
 }
 
-/** How an intent to fail is carried out in a task; null for an intent to solve. */
-export function failurePlanOf(intent: Intent, task: KnownTask): FailurePlan | null {
+/** How an intent to fail is carried out in a task, as it draws it unless a way is chosen for it; null for one to solve. */
+export function failurePlanOf(
+  intent: Intent,
+  task: KnownTask,
+  chosen: FailingWay | null = null,
+): FailurePlan | null {
   if (intent.solve) return null;
   const step = Math.floor(intent.stepDraw * task.steps.length);
   const failing = task.steps[step];
@@ -86,6 +94,6 @@ export function failurePlanOf(intent: Intent, task: KnownTask): FailurePlan | nu
     (way) => way !== 'one-assertion' || (failing !== undefined && hasNearMiss(failing)),
   );
   let rest = intent.wayDraw * open.reduce((sum, way) => sum + weights[way], 0);
-  const way = open.find((candidate) => (rest -= weights[candidate]) < 0) ?? 'gives-up-early';
-  return { way, step };
+  const drawn = open.find((candidate) => (rest -= weights[candidate]) < 0) ?? 'gives-up-early';
+  return { way: chosen ?? drawn, step };
 }

@@ -22,6 +22,8 @@ export interface KnownTask {
   readonly slug: string;
   /** The task's id in the plan. */
   readonly id: string;
+  /** Its sandbox's disk limit: how much a model writes that means to pass it. */
+  readonly diskMiB: number;
   readonly steps: readonly KnownStep[];
 }
 

@@ -1,17 +1,21 @@
 // A known-rate model's mind: from a session and the conversation so far to the next reply.
 import { createHash } from 'node:crypto';
 import { slugOf } from '../../domain/slug.ts';
-import { failurePlanOf, intentOf } from './intent.ts';
+import { failurePlanOf, intentOf, type FailingWay, type Intent } from './intent.ts';
 import type { KnownTask } from './known-task.ts';
 import { movesOf } from './moves.ts';
 import { nextReply } from './reply.ts';
 import type { Session } from './session.ts';
 import type { Said } from './tokens.ts';
 
+/** Chooses how a trial of a sweep fails that means to, the same at each of its requests; null: as its intent draws it. */
+export type ChooseWay = (sweep: string, intent: Intent) => FailingWay | null;
+
 /** The tasks and the seed that decide everything a server says. */
 export interface Mind {
   readonly seed: number;
   readonly tasks: ReadonlyMap<string, KnownTask>;
+  readonly chooseWay: ChooseWay;
 }
 
 /** The step that a session is in, or the one line that says what is not known. */
@@ -46,10 +50,11 @@ export function think(
   const { model, session, task, step } = place;
   const intent = intentOf(mind.seed, model, session.task, session.attempt);
   const tag = tagOf(model, session);
-  return nextReply(movesOf(intent, failurePlanOf(intent, task), { task, step, tag }), messages, tag);
+  const failure = failurePlanOf(intent, task, mind.chooseWay(session.sweep, intent));
+  return nextReply(movesOf(intent, failure, { task, step, tag }), messages, tag);
 }
 
-/** The intents of attempts 1 to `attempts` of each task, as GET /intents gives them. */
+/** The intents of attempts 1 to `attempts` of each task, as GET /intents gives them: their ways as they are drawn. */
 export function listIntents(mind: Mind, models: readonly string[], attempts: number): object[] {
   return models.flatMap((model) =>
     [...mind.tasks.values()].flatMap((task) =>

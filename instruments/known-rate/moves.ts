@@ -60,6 +60,26 @@ function solving(
   ];
 }
 
+/** Files in memory belong to no process: with all of them killed the memory is still taken, and PID 1 goes as the last. */
+const fillMemory = 'i=0; while head -c 4M /dev/zero > /dev/shm/$i; do i=$((i+1)); done';
+
+/** Half as much again as the sandbox may hold. */
+const fillDisk = (diskMiB: number): string => `head -c ${Math.ceil(diskMiB * 1.5)}M /dev/zero > full`;
+
+/** Starts a command that does not come back, and waits for it until something else ends the episode. */
+function waitingFor(command: string, task: KnownTask, step: number): Move[] {
+  const agentSec = task.steps[step]?.agentSec ?? 60;
+  return [
+    look,
+    {
+      kind: 'act',
+      thought: 'I start the work and wait for it.',
+      keys: [{ keystrokes: `${command}\n`, duration: 0.5 }],
+    },
+    { kind: 'linger', seconds: Math.min(30, Math.max(1, agentSec / 4)) },
+  ];
+}
+
 /** The moves of one step of a trial. `tag` is its own, so that no other step's screen is taken for its own. */
 export function movesOf(
   intent: Intent,
@@ -79,17 +99,11 @@ export function movesOf(
       return [look, slip(intent), wrongFile, { kind: 'finish', thought: 'The answer is written.' }];
     case 'one-assertion':
       return solving(intent, task, step, { tag, miss: true });
-    case 'never-finishes': {
-      const agentSec = task.steps[step]?.agentSec ?? 60;
-      return [
-        look,
-        {
-          kind: 'act',
-          thought: 'I start the work and wait for it.',
-          keys: [{ keystrokes: 'sleep 1000000\n', duration: 0.5 }],
-        },
-        { kind: 'linger', seconds: Math.min(30, Math.max(1, agentSec / 4)) },
-      ];
-    }
+    case 'never-finishes':
+      return waitingFor('sleep 1000000', task, step);
+    case 'eats-memory':
+      return waitingFor(`${fillMemory}; sleep 1000000`, task, step);
+    case 'fills-disk':
+      return waitingFor(`${fillDisk(task.diskMiB)}; sleep 1000000`, task, step);
   }
 }

@@ -3,12 +3,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { InputError } from '../../domain/errors.ts';
+import { isModelProbe } from '../../domain/session-ids.ts';
 import { ApiError, badRequest } from './api-error.ts';
 import { chunksOf, completionOf, wholeAnswer, type Reply } from './answers.ts';
 import type { Fault, Faults } from './faults.ts';
 import { rateOf } from './intent.ts';
 import type { KnownTask } from './known-task.ts';
-import { findStep, listIntents, think, type Mind } from './mind.ts';
+import { findStep, listIntents, think, type ChooseWay, type Mind } from './mind.ts';
 import { readAsked, type Asked } from './requests.ts';
 import { readSession, type Session } from './session.ts';
 
@@ -28,6 +29,8 @@ export interface KnownRateOptions {
   /** Prompts above it are refused with vLLM's overflow message. Default 262,144. */
   readonly maxModelLen?: number;
   readonly faults?: Faults;
+  /** Default: every failing trial fails as its intent draws it. */
+  readonly chooseWay?: ChooseWay;
 }
 
 export interface KnownRateServer {
@@ -58,15 +61,14 @@ export async function startKnownRateServer(options: KnownRateOptions): Promise<K
   const mind: Mind = {
     seed: options.seed,
     tasks: new Map(options.tasks.map((task) => [task.slug, task])),
+    chooseWay: options.chooseWay ?? (() => null),
   };
   let arrivals = 0;
 
-  function compose(asked: Asked, session: Session): Reply {
+  function compose(asked: Asked, session: Session | null): Reply {
     if (!models.includes(asked.model)) {
       throw new ApiError(404, 'NotFoundError', `The model \`${asked.model}\` does not exist.`);
     }
-    const found = findStep(mind, session);
-    if (typeof found === 'string') throw badRequest(found);
     const length = asked.promptIds.length;
     if (length + (asked.maxTokens ?? 1) > maxModelLen) {
       throw badRequest(
@@ -75,12 +77,18 @@ export async function startKnownRateServer(options: KnownRateOptions): Promise<K
           `the completion). Please reduce the length of the messages or completion.`,
       );
     }
-    const said = think(mind, { model: asked.model, session, ...found }, asked.messages);
+    const said = session === null ? 'Yes.' : thoughtOf(asked, session);
     return {
       ...asked,
       name: JSON.stringify([session, asked.model, asked.messages.length]),
       ...completionOf(said, asked.maxTokens ?? maxModelLen - length),
     };
+  }
+
+  function thoughtOf(asked: Asked, session: Session): string {
+    const found = findStep(mind, session);
+    if (typeof found === 'string') throw badRequest(found);
+    return think(mind, { model: asked.model, session, ...found }, asked.messages);
   }
 
   async function stream(reply: Reply, response: ServerResponse, cutAfter: number | null): Promise<void> {
@@ -116,9 +124,10 @@ export async function startKnownRateServer(options: KnownRateOptions): Promise<K
   ): Promise<void> {
     const asked = await readAsked(request, form);
     const header = request.headers['x-session-id'];
-    const session = readSession(Array.isArray(header) ? header.join() : header);
+    const id = Array.isArray(header) ? header.join() : header;
+    const session = id !== undefined && isModelProbe(id) ? null : readSession(id);
     if (typeof session === 'string') throw badRequest(session);
-    const reply = compose(asked, session);
+    const composed = compose(asked, session);
     const call = asked.messages.filter(({ role }) => role === 'assistant').length;
     const fault: Fault | null =
       options.faults?.({ session, model: asked.model, call, arrival: arrivals++ }) ?? null;
@@ -128,9 +137,9 @@ export async function startKnownRateServer(options: KnownRateOptions): Promise<K
       throw new ApiError(fault.status, 'InternalServerError', `fault asked for by the test: ${fault.status}`);
     }
     if (latencyMs > 0) await wait(latencyMs);
-    if (asked.stream) await stream(reply, response, fault?.afterChunks ?? null);
+    if (asked.stream) await stream(composed, response, fault?.afterChunks ?? null);
     else if (fault !== null) response.destroy();
-    else sendJson(response, 200, wholeAnswer(reply));
+    else sendJson(response, 200, wholeAnswer(composed));
   }
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,11 +1,12 @@
 // What a failed activity says to its workflow: the failure table, and nothing that the table does not say.
 import { describe, expect, it } from 'vitest';
 import { failureOf } from '../../activities/translate.ts';
+import { triesInPlace } from '../../domain/backoff.ts';
 import { ClassifiedError, InputError, ObjectError } from '../../domain/errors.ts';
 import { failureClasses, failureTable } from '../../domain/failures.ts';
 import { SandboxGone } from '../../sandbox/port.ts';
 
-const first = { attempt: 1, unit: 0.5, phase: 'verify' };
+const first = { attempt: 1, unit: 0.5, phase: 'verify', holdsPlace: true };
 const gone = (cause: 'self' | 'platform') =>
   new SandboxGone({ kind: 'gone', cause, why: 'exited', reason: 'PID 1 ended' });
 
@@ -28,13 +29,32 @@ describe('failureOf', () => {
     const waits = [1, 4, 8].map((attempt) => {
       const error = new ClassifiedError('StoreUnavailable', '');
       return [0.1, 0.9].map((unit) =>
-        Number(failureOf(error, { attempt, unit, phase: 'verify' }).nextRetryDelay),
+        Number(failureOf(error, { ...first, attempt, unit, holdsPlace: false }).nextRetryDelay),
       );
     });
     expect(waits.map(([low = 0, high = 0]) => low < high)).toEqual([true, true, true]);
     const highest = waits.map(([, high = 0]) => high);
     expect(highest).toEqual([...highest].sort((a, b) => a - b));
     expect(new Set(highest).size).toBe(3);
+  });
+
+  it.each(['ModelUnavailable', 'StreamBroken', 'StoreUnavailable', 'PlatformUnavailable'] as const)(
+    '%s is asked again in place a few times, and then only without a place',
+    (name) => {
+      const at = (attempt: number, holdsPlace: boolean) =>
+        failureOf(new ClassifiedError(name, 'away'), { ...first, attempt, holdsPlace });
+      expect(at(triesInPlace - 1, true).nonRetryable).toBe(false);
+      expect(at(triesInPlace, true).nonRetryable).toBe(true);
+      expect(at(triesInPlace, false).nonRetryable).toBe(false);
+      expect(at(triesInPlace, true).details).toEqual([{ phase: 'verify', attempt: triesInPlace }]);
+    },
+  );
+
+  it('C28: a cluster that has no room is waited for in place, for as long as it takes', () => {
+    const full = new ClassifiedError('PlatformUnavailable', 'the quota is used up', { retryAfterMs: 1_000 });
+    expect(failureOf(full, { ...first, attempt: 50 }).nonRetryable).toBe(false);
+    const busy = new ClassifiedError('ModelUnavailable', 'HTTP 429', { retryAfterMs: 1_000 });
+    expect(failureOf(busy, { ...first, attempt: 50 }).nonRetryable).toBe(true);
   });
 
   it('takes the delay that the other side asked for', () => {

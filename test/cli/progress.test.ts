@@ -13,6 +13,8 @@ const progress: SweepProgress = {
   cancelled: 0,
   inFlight: 4,
   waiting: 0,
+  parked: 0,
+  paused: [],
   concurrency: 4,
   gates: { open: 1, inFlight: 1, kept: 1, unaudited: 0 },
   rejected: {},
@@ -36,4 +38,11 @@ it('says failure classes, waits and generations begun anew where there are any',
   expect(line).toContain('2 waiting');
   expect(line).toContain('failures: SandboxLost 1');
   expect(line).toContain('begun anew: ExecBroken 3');
+});
+
+it('says what it is paused for, and how many wait for that', () => {
+  const paused = ['runEpisode: model m at http://m/v1: ECONNREFUSED'];
+  const line = progressLine({ ...progress, parked: 3, paused });
+  expect(line).toContain('3 parked');
+  expect(line).toContain('paused: runEpisode: model m at http://m/v1: ECONNREFUSED');
 });

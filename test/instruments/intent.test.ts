@@ -1,7 +1,13 @@
 // What a known-rate model means to do: honest rates, the same for every generation, and a way of failing that a task has.
 import { describe, expect, it } from 'vitest';
 import { binomialTest } from '../../instruments/binomial.ts';
-import { failingWays, failurePlanOf, intentOf, rateOf } from '../../instruments/known-rate/intent.ts';
+import {
+  failingWays,
+  failurePlanOf,
+  intentOf,
+  limitWays,
+  rateOf,
+} from '../../instruments/known-rate/intent.ts';
 import { nearTask, plainTask, stepsTask } from './known-data.ts';
 
 const attempts = (n: number) => Array.from({ length: n }, (_, at) => at + 1);
@@ -73,7 +79,14 @@ describe('failurePlanOf', () => {
     expect(new Set(steps)).toEqual(new Set([0, 1, 2]));
   });
 
-  it('plans no failure where the intent is to solve', () => {
-    expect(failurePlanOf(intentOf(1, 'known-rate-1', 'near', 1), nearTask)).toBeNull();
+  it('plans no failure where the intent is to solve, whatever way is chosen', () => {
+    const intent = intentOf(1, 'known-rate-1', 'near', 1);
+    expect(failurePlanOf(intent, nearTask)).toBeNull();
+    expect(failurePlanOf(intent, nearTask, 'eats-memory')).toBeNull();
+  });
+
+  it.each(limitWays)('takes a way that is chosen for it, which no intent draws: %s', (way) => {
+    expect(failurePlanOf(intentOf(1, 'known-rate-0', 'near', 3), nearTask, way)?.way).toBe(way);
+    expect(waysIn(nearTask)).not.toContain(way);
   });
 });

@@ -17,12 +17,14 @@ export function stepOf(name: string, files: Readonly<Record<string, string>>): K
 export const plainTask: KnownTask = {
   slug: 'plain',
   id: 'org/plain',
+  diskMiB: 200,
   steps: [stepOf('main', { 'solve.sh': '#!/bin/sh\necho solved\n' })],
 };
 
 export const nearTask: KnownTask = {
   slug: 'near',
   id: 'org/near',
+  diskMiB: 200,
   steps: [
     stepOf('main', { 'solve.sh': '#!/bin/bash\necho solved\n', 'near-miss.sh': '#!/bin/sh\necho undone\n' }),
   ],
@@ -31,5 +33,6 @@ export const nearTask: KnownTask = {
 export const stepsTask: KnownTask = {
   slug: 'steps',
   id: 'org/steps',
+  diskMiB: 200,
   steps: ['one', 'two', 'three'].map((name) => stepOf(name, { 'solve.sh': `#!/bin/sh\necho ${name}\n` })),
 };

@@ -130,6 +130,18 @@ describe('a known-rate model that means to fail', () => {
     expect(read(replies.at(-1) ?? '')?.commands).toEqual([{ keystrokes: '', duration: 5 }]);
   });
 
+  it.each([
+    ['eats-memory', '/dev/shm/'],
+    ['fills-disk', 'head -c 300M'],
+  ] as const)('passes a limit of its sandbox, and waits for its end: %s', (way, command) => {
+    const intent = failing(plainTask, 'wrong-file');
+    const plan = failurePlanOf(intent, plainTask, way);
+    const replies = talk(movesOf(intent, plan, { task: plainTask, step: 0, tag }), quick);
+    expect(replies.some(ran)).toBe(false);
+    expect(replies.filter((said) => said.includes(command))).toHaveLength(1);
+    expect(replies).toHaveLength(12);
+  });
+
   it('fails one assertion: runs the near miss after the solution', () => {
     const replies = talk(movesIn(nearTask, failing(nearTask, 'one-assertion')), quick);
     const run = replies.find(ran) ?? '';

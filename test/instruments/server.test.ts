@@ -183,6 +183,27 @@ describe('a request that cannot be answered', () => {
   });
 });
 
+describe('a way of failing that is chosen', () => {
+  const secondSaid = async (url: string, sweep: string, attempt: number): Promise<string> => {
+    const header = `${sweep}/plain/known-rate-0/terminus-2/${attempt}/1/main`;
+    const first = await whole(await post(url, { model: 'known-rate-0' }, header));
+    const said = { role: 'assistant', content: first.choices[0]?.message?.content ?? '' };
+    const asked = [...messages, said, { role: 'user', content: '$' }];
+    const second = await whole(await post(url, { model: 'known-rate-0', messages: asked }, header));
+    return second.choices[0]?.message?.content ?? '';
+  };
+
+  it('is taken by the trials that it is chosen for, and by no others', async () => {
+    const url = await start({
+      models: ['known-rate-0'],
+      chooseWay: (sweep, { attempt }) => (sweep === 'mine' && attempt === 2 ? 'fills-disk' : null),
+    });
+    expect(await secondSaid(url, 'mine', 2)).toContain('head -c 300M');
+    expect(await secondSaid(url, 'mine', 1)).not.toContain('head -c');
+    expect(await secondSaid(url, 'theirs', 2)).not.toContain('head -c');
+  });
+});
+
 describe('faults that a test asks for', () => {
   it('answers a status with its delay, and the next request as ever', async () => {
     const url = await start({
@@ -196,7 +217,8 @@ describe('faults that a test asks for', () => {
   it('cuts a stream in the middle, and knows call and session', async () => {
     const seen: unknown[] = [];
     const url = await start({
-      faults: ({ call, session: { task } }) => {
+      faults: ({ call, session }) => {
+        const task = session?.task;
         seen.push([call, task]);
         return { kind: 'cut', afterChunks: 1 };
       },

@@ -1,6 +1,7 @@
 // Activities that answer at once and write down who asked: a task set of one-step tasks whose trials all pass.
 import { ApplicationFailure } from '@temporalio/common';
 import type { Activities, Subject, TrialOutcome } from '../../activities/types.ts';
+import { triesInPlace } from '../../domain/backoff.ts';
 import type { FailureClass } from '../../domain/failures.ts';
 import type { PlanShape } from '../../domain/order.ts';
 
@@ -45,6 +46,15 @@ export const failureOf = (
     ...(phase === null ? {} : { details: [{ phase }] }),
   });
 
+/** The last of the tries that are made in place, as a worker says it (activities/translate.ts). */
+export const awayOf = (failureClass: FailureClass): ApplicationFailure =>
+  ApplicationFailure.create({
+    type: failureClass,
+    message: 'away',
+    nonRetryable: true,
+    details: [{ phase: 'told', attempt: triesInPlace }],
+  });
+
 const hasSubject = (input: unknown): input is { readonly subject: Subject } =>
   typeof input === 'object' && input !== null && 'subject' in input;
 
@@ -63,6 +73,7 @@ export function fakeWorld(
     readPlan: () => Promise.resolve({ shape, concurrency }),
     beginSweep: () => Promise.resolve(),
     finishSweep: () => Promise.resolve(),
+    probe: () => Promise.resolve(),
     readDone: () => Promise.resolve({ runs: [], endings: {}, results: {} }),
     readTrial: ({ subject }) =>
       Promise.resolve({

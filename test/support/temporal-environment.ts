@@ -1,39 +1,53 @@
-// A Temporal server and workers for tests of workflows: every history that a test makes is replayed at its end.
+// Scenes of workflows on a Temporal server: every history that a test makes is replayed at its end.
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Workflow, WorkflowResultType } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { Worker, type WorkflowBundle } from '@temporalio/worker';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { Worker, WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Activities } from '../../activities/types.ts';
 import { bundleWorkflows } from '../../worker/bundle.ts';
-import './quiet-runtime.ts';
-import { timeSkippingServerPath } from './temporal-test-server.ts';
+import { Replayer } from './replayer.ts';
+import { createWorker, Stage, type StageOptions } from './stage.ts';
+import { joinTimeSkipping, startTimeSkipping } from './time-skipping.ts';
 
 type History = temporal.api.history.v1.IHistory;
 export type HistoryEvents = readonly temporal.api.history.v1.IHistoryEvent[];
 
-let bundled: Promise<WorkflowBundle> | null = null;
-let starts = 0;
+let bundled: Promise<WorkflowBundleWithSourceMap> | null = null;
+let queues = 0;
+let kept: Promise<TestTemporal | null> | null = null;
 
 /** Workers of tests that did not come to their end: they would keep the server. */
 const running = new Set<Worker>();
 
-/** One test's workflows, on a queue of their own. */
+/** The workflows as they are now, bundled once a process. */
+export async function bundleOnce(): Promise<WorkflowBundleWithSourceMap> {
+  bundled ??= bundleWorkflows();
+  return await bundled;
+}
+
+const newQueue = (): string => {
+  queues += 1;
+  return `test-${process.pid}-${queues}`;
+};
+
+/** One test's workflows. */
 export class Scene {
   readonly environment: TestWorkflowEnvironment;
   readonly taskQueue: string;
-  readonly #bundle: WorkflowBundle;
+  readonly #options: StageOptions;
+  readonly #replayer: Replayer;
   readonly #roots: string[] = [];
 
-  constructor(environment: TestWorkflowEnvironment, bundle: WorkflowBundle, taskQueue: string | null = null) {
-    starts += 1;
-    this.environment = environment;
-    this.taskQueue = taskQueue ?? `test-${process.pid}-${starts}`;
-    this.#bundle = bundle;
+  constructor(options: StageOptions, replayer: Replayer) {
+    this.environment = options.environment;
+    this.taskQueue = options.taskQueue;
+    this.#options = options;
+    this.#replayer = replayer;
   }
 
-  /** Starts a workflow under an id that no other test uses: `name` made unique. */
+  /** Starts a workflow; `name`, its id, is one that no other test uses. */
   async start<W extends Workflow>(
     workflow: W & ((...args: never[]) => Promise<WorkflowResultType<W>>),
     name: string,
@@ -47,17 +61,9 @@ export class Scene {
     } as never)) as WorkflowHandle<W>;
   }
 
-  /** Runs a worker until `work` ends. */
+  /** Runs a worker of its own until `work` ends. */
   async runWorker<T>(activities: Activities, work: () => Promise<T>): Promise<T> {
-    const worker = await Worker.create({
-      connection: this.environment.nativeConnection,
-      namespace: this.environment.namespace ?? 'default',
-      taskQueue: this.taskQueue,
-      workflowBundle: this.#bundle,
-      activities,
-      maxCachedWorkflows: 200,
-      shutdownForceTime: '5s',
-    });
+    const worker = await createWorker(this.#options, activities);
     running.add(worker);
     try {
       return await worker.runUntil(work);
@@ -71,25 +77,13 @@ export class Scene {
   }
 
   /** Replays every workflow that was started here, its runs and its children. @throws where one is not determined. */
-  async replay(): Promise<number> {
-    let replayed = 0;
-    for await (const { error } of Worker.runReplayHistories(
-      { workflowBundle: this.#bundle },
-      this.#histories(),
-    )) {
-      if (error !== undefined) throw error;
-      replayed += 1;
-    }
-    return replayed;
-  }
-
-  async *#histories() {
+  async replay(): Promise<void> {
     const open: (readonly [string, string | undefined])[] = this.#roots.map((id) => [id, undefined]);
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const [workflowId, runId] = next;
       const history = await this.history(workflowId, runId);
       open.push(...relatedRuns(workflowId, history.events ?? []));
-      yield { workflowId, history };
+      await this.#replayer.replay({ workflowId, history });
     }
   }
 }
@@ -115,21 +109,38 @@ export interface TestTemporal {
   stop(): Promise<void>;
 }
 
-/** The server that skips time, or the one given. */
+/**
+ * Scenes on the server given, or on one that skips time: the tier's, which is kept with its worker for the files that
+ * follow in this process and ends with it, or else one's own.
+ */
 export async function startTestTemporal(given?: TestWorkflowEnvironment): Promise<TestTemporal> {
-  const environment =
-    given ??
-    (await TestWorkflowEnvironment.createTimeSkipping({
-      server: { executable: { type: 'existing-path', path: await timeSkippingServerPath() } },
-    }));
-  bundled ??= bundleWorkflows();
-  const bundle = await bundled;
+  if (given !== undefined) return await openTemporal(given);
+  kept ??= joinTimeSkipping().then((joined) => (joined === null ? null : openTemporal(joined)));
+  const ofTier = await kept;
+  return ofTier === null
+    ? await openTemporal(await startTimeSkipping())
+    : { ...ofTier, stop: () => Promise.resolve() };
+}
+
+async function openTemporal(environment: TestWorkflowEnvironment): Promise<TestTemporal> {
+  const workflowBundle = await bundleOnce();
+  const replayer = new Replayer(workflowBundle);
+  const optionsOf = (taskQueue: string): StageOptions => ({ environment, workflowBundle, taskQueue });
+  const stages: Stage[] = [];
+  const free: Stage[] = [];
   return {
     environment,
-    scene: (taskQueue) => new Scene(environment, bundle, taskQueue ?? null),
+    scene: (taskQueue) => new Scene(optionsOf(taskQueue ?? newQueue()), replayer),
     play: async (activities, work) => {
-      const scene = new Scene(environment, bundle);
-      const result = await scene.runWorker(activities, () => work(scene));
+      let stage = free.pop();
+      if (stage === undefined) {
+        stage = await Stage.open(optionsOf(newQueue()), activities);
+        stages.push(stage);
+      }
+      const scene = new Scene(optionsOf(stage.taskQueue), replayer);
+      const result = await stage.perform(activities, () => work(scene));
+      // Only after a good end: what a test leaves behind that fails or hangs stays alone with its worker.
+      free.push(stage);
       await scene.replay();
       return result;
     },
@@ -138,6 +149,8 @@ export async function startTestTemporal(given?: TestWorkflowEnvironment): Promis
         if (worker.getState() === 'RUNNING') worker.shutdown();
         while (worker.getState() !== 'STOPPED' && worker.getState() !== 'FAILED') await sleep(20);
       }
+      await Promise.all(stages.map(async (stage) => await stage.close()));
+      await replayer.close();
       await environment.teardown();
     },
   };

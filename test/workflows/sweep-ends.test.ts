@@ -7,7 +7,7 @@ import type { SweepProgress } from '../../workflows/reports.ts';
 import { sweep } from '../../workflows/sweep.ts';
 import { failureOf, fakeWorld, type FakeWorld } from '../support/fake-activities.ts';
 import { heldEpisodes } from '../support/held-episodes.ts';
-import { inputOf, progressOf, runSweep } from '../support/sweep-runs.ts';
+import { inputOf, runSweep } from '../support/sweep-runs.ts';
 import { startTestTemporal, type TestTemporal } from '../support/temporal-environment.ts';
 
 let temporal: TestTemporal;
@@ -100,20 +100,5 @@ describe('the end of a sweep', () => {
         stopped: { failureClass: null, line: 'enough' },
       });
     });
-  });
-
-  test('C42: cancelled, it cancels its trials and ends when their sandboxes are gone', async () => {
-    const held = heldEpisodes();
-    const world = fakeWorld({ tasks: 1, attempts: [5], scaffolds: 1 }, { runEpisode: held.runEpisode }, 3);
-    await temporal.play(world.activities, async (scene) => {
-      const handle = await scene.start(sweep, 'sweep-cancelled', [inputOf('cancelled')]);
-      await held.untilHeld(3);
-      await handle.cancel();
-      await expect(handle.result()).rejects.toThrow('cancelled');
-      expect(await progressOf(scene, 'cancelled')).toMatchObject({ cancelled: 3, inFlight: 0, counted: 0 });
-    });
-    expect(world.count('cleanUp')).toBe(2 + 3);
-    expect(world.count('recordVerdict')).toBe(0);
-    expect(world.calls.at(-1)?.name).toBe('finishSweep');
   });
 });
