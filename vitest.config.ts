@@ -25,7 +25,7 @@ export default defineConfig({
       tier('workflow', ['test/workflows/**/*.test.ts'], 60_000, {
         fileParallelism: false,
         isolate: false,
-        globalSetup: ['test/support/time-skipping.ts'],
+        globalSetup: ['test/support/temporal-test-server.ts'],
       }),
       tier('engine', ['test/engine/**/*.test.ts'], 180_000),
       tier('s3', ['test/s3/**/*.test.ts'], 120_000),

@@ -13,17 +13,20 @@ finish() {
 }
 trap finish EXIT INT TERM
 
+# Everything that can be kept from one run to the next is: all of it is in node_modules/.cache, which npm ci empties.
+cache=$PWD/node_modules/.cache
+export NODE_COMPILE_CACHE="$cache/node"
+
 for tier in workflow unit; do
   vitest run --project "$tier" >"$work/$tier.log" 2>&1 &
   echo $! >"$work/$tier.pid"
   tiers="$tiers $tier"
 done
-prettier --check --cache --log-level warn .
-tsc -p . --incremental --tsBuildInfoFile node_modules/.cache/tsc.json
-eslint --cache --cache-location node_modules/.cache/eslint/ .
-depcruise --config .dependency-cruiser.cjs --output-type err-long \
-  activities cli domain embedded instruments k8s model sandbox scaffolds statistics store tasks worker workflows
-knip
+prettier --check --cache --cache-strategy content --log-level warn .
+tsc -b
+eslint --cache --cache-strategy content --cache-location "$cache/eslint/" .
+depcruise --cache "$cache/depcruise" --cache-strategy content .
+knip --cache --cache-location "$cache/knip"
 failed=0
 for tier in unit workflow; do
   if wait "$(cat "$work/$tier.pid")"; then

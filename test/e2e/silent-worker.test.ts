@@ -4,9 +4,12 @@ import type { Activities } from '../../activities/types.ts';
 import { trial } from '../../workflows/trial.ts';
 import { fakeWorld, passedOutcome, planRef } from '../support/fake-activities.ts';
 import { startTestTemporal } from '../support/temporal-environment.ts';
+import { startTimeSkippingServer } from '../support/temporal-test-server.ts';
+import { joinTimeSkipping } from '../support/time-skipping.ts';
 
 test('C78: an episode whose worker falls silent is given to another within a minute, in the same generation', async () => {
-  const temporal = await startTestTemporal();
+  const server = await startTimeSkippingServer();
+  const temporal = await startTestTemporal(await joinTimeSkipping(server.address));
   let calls = 0;
   const hanging = Promise.withResolvers<undefined>();
   const released = Promise.withResolvers<undefined>();
@@ -32,4 +35,5 @@ test('C78: an episode whose worker falls silent is given to another within a min
   expect(calls).toBe(2);
   expect(world.count('provision')).toBe(1);
   await temporal.stop();
+  await server.stop();
 });

@@ -7,8 +7,9 @@ import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/port.ts';
 import { describeStore } from '../store/conformance.ts';
 import { collect } from '../support/collect.ts';
+import { freePort } from '../support/listening.ts';
 import { refuseChecksums, startProxy, type Proxy, type ProxyRules } from '../support/s3-proxy.ts';
-import { freePort, s3StartTimeoutMs, startS3Server, type S3Server } from '../support/s3.ts';
+import { s3StartTimeoutMs, startS3Server, type S3Server } from '../support/s3.ts';
 
 let server: S3Server;
 let strict: Proxy;

@@ -236,7 +236,7 @@ export function describeStore(name: string, newLocation: () => Promise<string>):
       const expectWhole = async (): Promise<void> => {
         const body = await store.get('old');
         expect(body?.byteLength).toBe(8_000_000);
-        expect(new Set(body)).toHaveProperty('size', 1);
+        expect(Buffer.alloc(8_000_000, body?.subarray(0, 1)).equals(body ?? Buffer.of())).toBe(true);
       };
       await store.put('old', Buffer.alloc(8_000_000, 'o'));
       for (const reads of [6, 1]) {

@@ -1,19 +1,17 @@
 // A real S3 server for tests: versitygw, built once from its Go module into the cache folder, on a free loopback port.
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { freePort, untilListening } from './listening.ts';
 
 const version = '1.8.0';
 const module = 'github.com/versity/versitygw';
 /** Of a cold build on two busy cores; a warm start takes a tenth of a second. */
 export const s3StartTimeoutMs = 900_000;
-const readyTimeoutMs = 20_000;
 
 export interface S3Server {
   readonly endpoint: string;
@@ -57,7 +55,7 @@ export async function startS3Server(): Promise<S3Server> {
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await untilReady(child, port);
+    await untilListening(child, port);
     const server = { endpoint: `http://127.0.0.1:${port}`, bucket: 'passband-test', stop };
     await createBucket(server);
     return server;
@@ -105,30 +103,4 @@ async function createBucket({ endpoint, bucket }: { endpoint: string; bucket: st
   const client = new S3Client({ endpoint, region: 'us-east-1', forcePathStyle: true });
   await client.send(new CreateBucketCommand({ Bucket: bucket }));
   client.destroy();
-}
-
-/** A loopback port that nobody listened on just now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function untilReady(child: ChildProcess, port: number): Promise<void> {
-  const deadline = Date.now() + readyTimeoutMs;
-  while (Date.now() < deadline) {
-    if (child.exitCode !== null) throw new Error(`versitygw ended with status ${child.exitCode}`);
-    const socket = connect(port, '127.0.0.1');
-    const answered = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (answered) return;
-    await sleep(50);
-  }
-  throw new Error(`versitygw did not listen on port ${port} within ${readyTimeoutMs} ms`);
 }

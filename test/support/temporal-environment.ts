@@ -9,14 +9,14 @@ import type { Activities } from '../../activities/types.ts';
 import { bundleWorkflows } from '../../worker/bundle.ts';
 import { Replayer } from './replayer.ts';
 import { createWorker, Stage, type StageOptions } from './stage.ts';
-import { joinTimeSkipping, startTimeSkipping } from './time-skipping.ts';
+import { joinTimeSkipping } from './time-skipping.ts';
 
 type History = temporal.api.history.v1.IHistory;
 export type HistoryEvents = readonly temporal.api.history.v1.IHistoryEvent[];
 
 let bundled: Promise<WorkflowBundleWithSourceMap> | null = null;
 let queues = 0;
-let kept: Promise<TestTemporal | null> | null = null;
+let kept: Promise<TestTemporal> | null = null;
 
 /** Workers of tests that did not come to their end: they would keep the server. */
 const running = new Set<Worker>();
@@ -110,16 +110,13 @@ export interface TestTemporal {
 }
 
 /**
- * Scenes on the server given, or on one that skips time: the tier's, which is kept with its worker for the files that
- * follow in this process and ends with it, or else one's own.
+ * Scenes on the server given, or on the one of the tier that skips time. That one is kept with its worker for the files
+ * that follow in this process, and ends with it.
  */
 export async function startTestTemporal(given?: TestWorkflowEnvironment): Promise<TestTemporal> {
   if (given !== undefined) return await openTemporal(given);
-  kept ??= joinTimeSkipping().then((joined) => (joined === null ? null : openTemporal(joined)));
-  const ofTier = await kept;
-  return ofTier === null
-    ? await openTemporal(await startTimeSkipping())
-    : { ...ofTier, stop: () => Promise.resolve() };
+  kept ??= joinTimeSkipping().then(openTemporal);
+  return { ...(await kept), stop: () => Promise.resolve() };
 }
 
 async function openTemporal(environment: TestWorkflowEnvironment): Promise<TestTemporal> {

@@ -1,11 +1,14 @@
-// The time-skipping Temporal server: a Java program from Maven, fetched once into the cache and started by a script.
-import { execFile } from 'node:child_process';
+// The time-skipping Temporal server: a Java program from Maven, fetched once into the cache; one for all files of a tier, or a test's own.
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { access, chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { freePort, untilListening } from './listening.ts';
 
 const version = '1.31.0';
+const addressVariable = 'PASSBAND_TEST_TIME_SKIPPING';
 const run = promisify(execFile);
 
 const pom = `<project>
@@ -18,11 +21,46 @@ const pom = `<project>
 `;
 const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies';
 
-/**
- * Path of an executable that takes a port, as the SDK starts it. Needs `java` and, the first time, `mvn`.
- * Two test runs at once may both fetch it: the folder appears whole, by a rename.
- */
-export async function timeSkippingServerPath(): Promise<string> {
+export interface TimeSkippingServer {
+  readonly address: string;
+  readonly stop: () => Promise<void>;
+}
+
+/** Needs `java` and, the first time, `mvn`. */
+export async function startTimeSkippingServer(): Promise<TimeSkippingServer> {
+  const script = await serverScript();
+  const port = await freePort();
+  const child = spawn(script, [`${port}`], { stdio: 'ignore' });
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+  try {
+    await untilListening(child, port);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { address: `127.0.0.1:${port}`, stop };
+}
+
+/** Vitest's global setup of a tier: its server is there before the first file, and gone after the last. */
+export default async function setup(): Promise<() => Promise<void>> {
+  const server = await startTimeSkippingServer();
+  process.env[addressVariable] = server.address;
+  return server.stop;
+}
+
+/** @throws where the tier has no server, see `setup`. */
+export function tierServerAddress(): string {
+  const address = process.env[addressVariable];
+  if (address === undefined) throw new Error('this tier of tests has no time-skipping server');
+  return address;
+}
+
+/** Two test runs at once may both fetch it: the folder appears whole, by a rename. */
+async function serverScript(): Promise<string> {
   const caches = path.join(process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'), 'passband');
   const folder = path.join(caches, `temporal-test-server-${version}`);
   const script = path.join(folder, 'start.sh');

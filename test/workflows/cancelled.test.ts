@@ -8,14 +8,18 @@ import { fakeWorld, planRef } from '../support/fake-activities.ts';
 import { heldEpisodes } from '../support/held-episodes.ts';
 import { inputOf, progressOf } from '../support/sweep-runs.ts';
 import { startTestTemporal, type TestTemporal } from '../support/temporal-environment.ts';
-import { startTimeSkipping } from '../support/time-skipping.ts';
+import { startTimeSkippingServer, type TimeSkippingServer } from '../support/temporal-test-server.ts';
+import { joinTimeSkipping } from '../support/time-skipping.ts';
 
+let server: TimeSkippingServer;
 let temporal: TestTemporal;
 beforeAll(async () => {
-  temporal = await startTestTemporal(await startTimeSkipping());
+  server = await startTimeSkippingServer();
+  temporal = await startTestTemporal(await joinTimeSkipping(server.address));
 });
 afterAll(async () => {
   await temporal.stop();
+  await server.stop();
 });
 
 describe('cancelled in the middle', () => {

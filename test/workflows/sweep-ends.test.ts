@@ -7,7 +7,7 @@ import type { SweepProgress } from '../../workflows/reports.ts';
 import { sweep } from '../../workflows/sweep.ts';
 import { failureOf, fakeWorld, type FakeWorld } from '../support/fake-activities.ts';
 import { heldEpisodes } from '../support/held-episodes.ts';
-import { inputOf, runSweep } from '../support/sweep-runs.ts';
+import { inputOf, readGate, runSweep } from '../support/sweep-runs.ts';
 import { startTestTemporal, type TestTemporal } from '../support/temporal-environment.ts';
 
 let temporal: TestTemporal;
@@ -29,14 +29,14 @@ describe('the end of a sweep', () => {
         if (subject.kind === 'trial') throw failureOf(name, '203.0.113.10:443 answered', 'passBarrier');
         return Promise.resolve(provisioned);
       };
-      const world = fakeWorld({ tasks: 1, attempts: [50], scaffolds: 1 }, { provision }, 2);
+      const world = fakeWorld({ tasks: 1, attempts: [50], scaffolds: 1 }, { readGate, provision }, 2);
       const progress = await run(`stop-${name}`, world);
       expect(progress.stopped).toEqual({
         failureClass: name,
         line: `${name}: passBarrier: 203.0.113.10:443 answered`,
       });
       expect(progress.counted).toBe(0);
-      expect(world.count('runEpisode')).toBe(2);
+      expect(world.count('runEpisode')).toBe(0);
       expect(progress.failures[name]).toBeLessThanOrEqual(3);
     },
   );
@@ -81,14 +81,15 @@ describe('the end of a sweep', () => {
     const finishSweep = (): never => {
       throw failureOf('PlatformUnavailable');
     };
-    const world = fakeWorld({ tasks: 1, attempts: [1], scaffolds: 1 }, { finishSweep });
+    const world = fakeWorld({ tasks: 1, attempts: [1], scaffolds: 1 }, { readGate, finishSweep });
     expect(await run('stays', world)).toMatchObject({ counted: 1 });
     expect(world.count('finishSweep')).toBeGreaterThan(3);
   });
 
   test('an operator stops it: what runs ends and counts, nothing new starts', async () => {
     const held = heldEpisodes();
-    const world = fakeWorld({ tasks: 1, attempts: [9], scaffolds: 1 }, { runEpisode: held.runEpisode }, 3);
+    const { runEpisode } = held;
+    const world = fakeWorld({ tasks: 1, attempts: [9], scaffolds: 1 }, { readGate, runEpisode }, 3);
     await temporal.play(world.activities, async (scene) => {
       const handle = await scene.start(sweep, 'sweep-stopped', [inputOf('stopped')]);
       await held.untilHeld(3);

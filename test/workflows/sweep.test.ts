@@ -10,7 +10,7 @@ import { sweep } from '../../workflows/sweep.ts';
 import { trial } from '../../workflows/trial.ts';
 import { failureOf, fakeWorld, passedOutcome, planRef, type FakeWorld } from '../support/fake-activities.ts';
 import { heldEpisodes } from '../support/held-episodes.ts';
-import { inputOf, progressOf, runSweep } from '../support/sweep-runs.ts';
+import { inputOf, progressOf, readGate, runSweep } from '../support/sweep-runs.ts';
 import { startTestTemporal, type TestTemporal } from '../support/temporal-environment.ts';
 
 let temporal: TestTemporal;
@@ -54,7 +54,7 @@ describe('sweep', () => {
   });
 
   test('a one-step trial costs its server fewer than 60 events, its report to the sweep included', async () => {
-    const world = fakeWorld({ tasks: 1, attempts: [1], scaffolds: 1 });
+    const world = fakeWorld({ tasks: 1, attempts: [1], scaffolds: 1 }, { readGate });
     await temporal.play(world.activities, async (scene) => {
       const handle = await scene.start(sweep, 'sweep-events', [inputOf('events')]);
       await handle.result();
@@ -66,7 +66,7 @@ describe('sweep', () => {
 
   test('begins trials attempt by attempt, one at a time in a window of one', async () => {
     const shape = { tasks: 2, attempts: [2, 1], scaffolds: 1 };
-    const world = fakeWorld(shape, {}, 1);
+    const world = fakeWorld(shape, { readGate }, 1);
     await run('order', world);
     const begun = world.calls.flatMap(({ name, input }) =>
       name === 'provision' ? [indexOf((input as { subject: Subject }).subject)] : [],
@@ -108,7 +108,7 @@ describe('sweep', () => {
       if (subject.kind === 'trial' && subject.index > 0) throw failureOf('SandboxLost', 'node gone');
       return Promise.resolve(provisioned);
     };
-    const world = fakeWorld({ tasks: 1, attempts: [7], scaffolds: 1 }, { provision });
+    const world = fakeWorld({ tasks: 1, attempts: [7], scaffolds: 1 }, { readGate, provision });
     expect(await run('c30', world)).toMatchObject({
       planned: 7,
       counted: 1,
@@ -125,7 +125,10 @@ describe('sweep', () => {
       return Promise.resolve(provisioned);
     };
     const recordFailure: Activities['recordFailure'] = () => Promise.resolve({ interrupted: true });
-    const world = fakeWorld({ tasks: 1, attempts: [1], scaffolds: 1 }, { provision, recordFailure });
+    const world = fakeWorld(
+      { tasks: 1, attempts: [1], scaffolds: 1 },
+      { readGate, provision, recordFailure },
+    );
     expect(await run('c80', world)).toMatchObject({
       counted: 1,
       failures: {},
@@ -135,7 +138,8 @@ describe('sweep', () => {
 
   test('a generation that meets its predecessor closing begins when that has closed, not after a silence', async () => {
     const held = heldEpisodes();
-    const world = fakeWorld({ tasks: 1, attempts: [1], scaffolds: 1 }, { runEpisode: held.runEpisode });
+    const { runEpisode } = held;
+    const world = fakeWorld({ tasks: 1, attempts: [1], scaffolds: 1 }, { readGate, runEpisode });
     await temporal.play(world.activities, async (scene) => {
       const id = trialWorkflowId('closing', 0);
       const predecessor = await scene.start(trial, id, [{ sweep: 'closing', plan: planRef, index: 0 }]);
@@ -170,7 +174,8 @@ describe('sweep', () => {
       if (indexOf(subject) >= 98) throw failureOf('VerifierBroken');
       return Promise.resolve({ ending: null, finalState: true });
     };
-    const world = fakeWorld({ tasks: 10, attempts: [10], scaffolds: 1 }, { recordVerdict, takeDelta }, 20);
+    const shape = { tasks: 10, attempts: [10], scaffolds: 1 };
+    const world = fakeWorld(shape, { readGate, recordVerdict, takeDelta }, 20);
     expect(await run('c31', world)).toMatchObject({
       planned: 100,
       counted: 98,
@@ -189,7 +194,7 @@ describe('sweep', () => {
       }
       return Promise.resolve(provisioned);
     };
-    const world = fakeWorld({ tasks: 1, attempts: [3], scaffolds: 1 }, { provision }, 1);
+    const world = fakeWorld({ tasks: 1, attempts: [3], scaffolds: 1 }, { readGate, provision }, 1);
     expect((await run('waiting', world)).counted).toBe(3);
     expect(order.slice(0, 3)).toEqual(['0 g1', '1 g1', '2 g1']);
   });
@@ -204,7 +209,7 @@ describe('sweep', () => {
         endings: { completed: 4 },
         results: { passed: 1, failed: 3 },
       });
-    const world = fakeWorld({ tasks: 2, attempts: [3], scaffolds: 1 }, { readDone });
+    const world = fakeWorld({ tasks: 2, attempts: [3], scaffolds: 1 }, { readGate, readDone });
     expect(await run('resumed', world)).toMatchObject({
       planned: 6,
       counted: 6,
