@@ -21,8 +21,8 @@ export interface FaultsOptions {
   readonly signal: AbortSignal;
 }
 
-/** What one fault takes of a sweep: a trial and a little more is done meanwhile. */
-const trialsAFault = 1.3;
+/** About as many are done while one fault comes after the other. */
+const trialsAFault = 1;
 const progressMs = 15_000;
 /** Without any object written for so long, with its waits of minutes between tries, a sweep will not go on. */
 const stallMs = 25 * 60_000;
