@@ -1,36 +1,46 @@
 // Test tiers as vitest projects: unit and workflow are the inner loop, the rest need real servers and engines.
+import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-const tier = (
-  name: string,
-  include: string[],
-  testTimeout: number,
-  more: object = { fileParallelism: false },
-) => ({
-  test: { name, include, testTimeout, hookTimeout: testTimeout * 2, ...more },
+interface Options {
+  readonly testTimeout: number;
+  readonly exclude?: string[];
+  readonly fileParallelism?: boolean;
+  readonly isolate?: boolean;
+  readonly execArgv?: string[];
+  readonly globalSetup?: string[];
+}
+
+const oneByOne = { fileParallelism: false };
+/** Files that share a process share its modules too: nothing may be left behind in them. */
+const together = { isolate: false };
+
+const tier = (name: string, folders: string, options: Options) => ({
+  test: { name, include: [`test/${folders}/**/*.test.ts`], hookTimeout: options.testTimeout * 2, ...options },
 });
 
 export default defineConfig({
   test: {
+    experimental: { fsModuleCache: true, fsModuleCachePath: 'node_modules/.cache/vitest' },
     projects: [
-      tier(
-        'unit',
-        [
-          'test/{domain,tasks,statistics,instruments,scaffolds,model,store,activities,cli,sandbox,k8s,helm,terraform}/**/*.test.ts',
-        ],
-        20_000,
-        { isolate: false },
-      ),
-      tier('server', ['test/{embedded,worker}/**/*.test.ts'], 60_000),
-      tier('workflow', ['test/workflows/**/*.test.ts'], 60_000, {
-        fileParallelism: false,
-        isolate: false,
+      // Whatever no other tier has.
+      tier('unit', '*', {
+        ...together,
+        testTimeout: 20_000,
+        exclude: ['test/{embedded,worker,workflows,engine,s3,cluster,e2e}/**'],
+      }),
+      tier('workflow', 'workflows', {
+        ...together,
+        ...oneByOne,
+        testTimeout: 60_000,
+        execArgv: ['--require', path.join(import.meta.dirname, 'test/support/workflow-threads.ts')],
         globalSetup: ['test/support/temporal-test-server.ts'],
       }),
-      tier('engine', ['test/engine/**/*.test.ts'], 180_000),
-      tier('s3', ['test/s3/**/*.test.ts'], 120_000),
-      tier('cluster', ['test/cluster/**/*.test.ts'], 300_000),
-      tier('e2e', ['test/e2e/**/*.test.ts'], 600_000),
+      tier('server', '{embedded,worker}', { ...oneByOne, testTimeout: 60_000 }),
+      tier('engine', 'engine', { ...oneByOne, testTimeout: 180_000 }),
+      tier('s3', 's3', { ...oneByOne, testTimeout: 120_000 }),
+      tier('cluster', 'cluster', { ...oneByOne, testTimeout: 300_000 }),
+      tier('e2e', 'e2e', { ...oneByOne, testTimeout: 600_000 }),
     ],
   },
 });
