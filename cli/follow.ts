@@ -9,8 +9,8 @@ import type { SweepProgress } from '../workflows/reports.ts';
 import type { ProgressView } from './progress.ts';
 
 const pollMs = 1_000;
-/** Several polls without an answer are worth a line: no worker, or a server that is away. */
-const quietPolls = 15;
+/** That long without an answer is worth a line, and again each time that long has passed. */
+const quietMs = 15_000;
 
 /** The progress of a sweep that this server runs; null where it does not, or has not read the plan yet. */
 export async function readProgress(client: Client, sweep: string): Promise<SweepProgress | null> {
@@ -60,18 +60,19 @@ export async function followSweep(
   const end = (): void => ended.abort();
   if (signal.aborted) end();
   signal.addEventListener('abort', end, { once: true });
-  let quiet = 0;
+  const quiet = whenQuiet(() =>
+    view.say(
+      'no answer about the sweep for 15 s: no worker is listening, it hangs, or the server is away; what runs in sandboxes goes on',
+    ),
+  );
   const poll = async (): Promise<void> => {
     while (!ended.signal.aborted) {
       try {
         const progress = await ask(client, ended.signal, () => handle.query(progressQuery));
         if (progress !== null) view.update(progress);
-        quiet = 0;
+        quiet.answered();
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return;
-        quiet += 1;
-        if (quiet % quietPolls === 0)
-          view.say('no answer about the sweep yet: no worker is listening, or the server is away');
       }
       await sleep(pollMs, undefined, { signal: ended.signal }).catch(() => {});
     }
@@ -87,9 +88,21 @@ export async function followSweep(
   } finally {
     signal.removeEventListener('abort', end);
     end();
+    quiet.off();
     view.end();
     await polling;
   }
+}
+
+/** Calls `onQuiet` each time that `answered` was not called for a while; a question that hangs counts too. */
+function whenQuiet(onQuiet: () => void): { readonly answered: () => void; readonly off: () => void } {
+  const timer = setInterval(onQuiet, quietMs);
+  return {
+    answered: () => {
+      timer.refresh();
+    },
+    off: () => clearInterval(timer),
+  };
 }
 
 /** What stopped a sweep, from the class and the line that its workflow says: the line begins with the class. */

@@ -7,12 +7,12 @@ import type { ModelRequest } from './sweep-request.ts';
 
 /**
  * Starts a server for the known-rate models without an endpoint; null where there are none.
- * @throws InputError where any other model has no endpoint.
+ * @throws InputError where any other model has no endpoint, or where the workers are somebody else's.
  */
 export async function serveKnownRates(
   models: readonly ModelRequest[],
   tasksDir: string,
-  { seed, detach }: { readonly seed: number; readonly detach: boolean },
+  { seed, temporal }: { readonly seed: number; readonly temporal: string | null },
 ): Promise<KnownRateServer | null> {
   const unserved = models.filter((model) => model.endpoint === null);
   const unknown = unserved.find((model) => rateOf(model.name) === null);
@@ -22,9 +22,10 @@ export async function serveKnownRates(
     );
   }
   if (unserved.length === 0) return null;
-  if (detach) {
+  if (temporal !== null) {
+    const name = unserved[0]?.name ?? 'known-rate-0.5';
     throw new InputError(
-      `--detach: ${unserved[0]?.name ?? 'a known-rate model'} would lose its server when this command ends; give it a URL, or follow the sweep`,
+      `--temporal: the workers there do not reach ${name} in this process, and it would end with it: serve it where they do (passband known-rate --tasks ${tasksDir} --model ${name} --host ADDRESS) and say --model ${name}=http://ADDRESS:PORT/v1`,
     );
   }
   return await startKnownRateServer({

@@ -9,10 +9,14 @@ import { checkCommand } from './check.ts';
 import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
 import { imagesCommand } from './images.ts';
+import { knownRateCommand } from './known-rate-serve.ts';
 import { sweepCommand } from './sweep.ts';
 import { trialCommand } from './trial.ts';
 import { version } from './version.ts';
 import { workerCommand } from './worker.ts';
+
+/** For what ends by itself: logs that are written, connections that are closed. */
+const afterFailureMs = 5_000;
 
 const program = new Command('passband')
   .description('Grades terminal-agent tasks: verdicts from isolated offline sandboxes, bands from verdicts.')
@@ -36,6 +40,7 @@ for (const command of [
   trialCommand,
   bandsCommand,
   calibrateCommand,
+  knownRateCommand,
   workerCommand,
   doctorCommand,
   demoCommand,
@@ -62,4 +67,6 @@ try {
   if (error instanceof CommanderError)
     process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.badInput;
   else fail(error);
+  // Whatever a failure has left open must not keep a process that has nothing more to do.
+  setTimeout(() => process.exit(), afterFailureMs).unref();
 }

@@ -1,4 +1,4 @@
-// Flags that are numbers: parsed once, refused in one line.
+// What flags hold: parsed once, refused in one line.
 import { InvalidArgumentError } from 'commander';
 
 /** Parses a flag that counts something: an integer from 1. */
@@ -12,3 +12,9 @@ export function positiveInt(value: string): number {
 
 /** A rate as people read it: three decimals, or a dash where nothing was counted. */
 export const rateText = (rate: number | null): string => (rate === null ? '–' : rate.toFixed(3));
+
+/** A flag that may be repeated. */
+export const collect = (value: string, before: readonly string[] | undefined): string[] => [
+  ...(before ?? []),
+  value,
+];

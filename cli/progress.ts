@@ -14,16 +14,26 @@ const listed = (counts: Readonly<Partial<Record<string, number>>>): string =>
 export function progressLine(progress: SweepProgress): string {
   const { gates } = progress;
   const openGates = gates.open + gates.inFlight;
-  const coverage = progress.planned === 0 ? 0 : progress.counted / progress.planned;
+  const trials =
+    progress.planned === 0
+      ? []
+      : [
+          `${progress.counted}/${progress.planned} counted (coverage ${(progress.counted / progress.planned).toFixed(3)})`,
+          `${progress.inFlight} running`,
+        ];
+  const results =
+    progress.planned === 0
+      ? []
+      : [`results: ${listed(progress.results)}`, `endings: ${listed(progress.endings)}`];
   const parts = [
-    `${progress.counted}/${progress.planned} counted (coverage ${coverage.toFixed(3)})`,
-    `${progress.inFlight} running`,
+    ...trials,
     ...(progress.waiting > 0 ? [`${progress.waiting} waiting`] : []),
     ...(progress.parked > 0 ? [`${progress.parked} parked`] : []),
     ...progress.paused.map((line) => `paused: ${line}`),
-    ...(openGates > 0 ? [`${openGates} gates to pass`] : []),
-    `results: ${listed(progress.results)}`,
-    `endings: ${listed(progress.endings)}`,
+    ...(openGates > 0 || progress.planned === 0
+      ? [`${openGates} gates to pass (${gates.inFlight} running)`]
+      : []),
+    ...results,
     ...(Object.keys(progress.failures).length > 0 ? [`failures: ${listed(progress.failures)}`] : []),
     ...(Object.keys(progress.lostGenerations).length > 0
       ? [`begun anew: ${listed(progress.lostGenerations)}`]
@@ -39,21 +49,25 @@ export interface ProgressView {
   end(): void;
 }
 
+/** ` | ETA 40 s` by the pace since the first call; empty while there is none. `now` in milliseconds. */
+export function etaSince(now: () => number): (progress: SweepProgress) => string {
+  let began: { readonly at: number; readonly counted: number } | null = null;
+  return ({ counted, planned }) => {
+    began ??= { at: now(), counted };
+    const done = counted - began.counted;
+    if (done <= 0) return '';
+    return ` | ETA ${Math.ceil((((now() - began.at) / done) * (planned - counted)) / 1_000)} s`;
+  };
+}
+
 export function progressView(stream: NodeJS.WriteStream = process.stderr): ProgressView {
   const say = (line: string): void => {
     stream.write(`${line}\n`);
   };
+  const eta = etaSince(() => performance.now());
   if (!stream.isTTY) {
     let lastAt = -Infinity;
     let lastLine = '';
-    const began = { at: performance.now(), counted: -1 };
-    const eta = (progress: SweepProgress): string => {
-      if (began.counted < 0) Object.assign(began, { at: performance.now(), counted: progress.counted });
-      const done = progress.counted - began.counted;
-      if (done <= 0) return '';
-      const leftMs = ((performance.now() - began.at) / done) * (progress.planned - progress.counted);
-      return ` | ETA ${Math.ceil(leftMs / 1_000)} s`;
-    };
     return {
       say,
       end: () => {},
@@ -66,13 +80,7 @@ export function progressView(stream: NodeJS.WriteStream = process.stderr): Progr
     };
   }
   const bar = new SingleBar(
-    {
-      format: '{bar} {percentage}% | ETA {eta_formatted} | {line}',
-      stream,
-      hideCursor: true,
-      etaBuffer: 30,
-      fps: 4,
-    },
+    { format: '{bar} {percentage}%{eta} | {line}', stream, hideCursor: true, fps: 4 },
     Presets.rect,
   );
   let started = false;
@@ -85,14 +93,23 @@ export function progressView(stream: NodeJS.WriteStream = process.stderr): Progr
       if (started) bar.stop();
     },
     update(progress) {
-      const done = progress.counted + Object.values(progress.failures).reduce((sum, n) => sum + n, 0);
+      const [done, all] = doneOf(progress);
+      const shown = { line: progressLine(progress), eta: eta(progress) };
       if (started) {
-        bar.setTotal(progress.planned);
-        bar.update(done, { line: progressLine(progress) });
+        bar.setTotal(all);
+        bar.update(done, shown);
       } else {
-        bar.start(progress.planned, done, { line: progressLine(progress) });
+        bar.start(all, done, shown);
         started = true;
       }
     },
   };
+}
+
+/** How far the bar is, and how long: by trials, where there are none by gates. */
+function doneOf({ planned, counted, failures, gates, rejected }: SweepProgress): readonly [number, number] {
+  if (planned > 0) return [counted + Object.values(failures).reduce((sum, n) => sum + n, 0), planned];
+  const lost = Object.values(rejected).reduce((sum, tasks) => sum + tasks.length, 0);
+  const done = gates.kept + gates.unaudited + lost;
+  return [done, done + gates.open + gates.inFlight];
 }

@@ -13,6 +13,8 @@ export interface SweepOfSession {
   /** Read while the store answered: it may be what fails. */
   readonly storeId: string;
   readonly sweep: string;
+  /** Aborted: nothing is waited for that can be ended at once. */
+  readonly hurry: AbortSignal;
   readonly say: (line: string) => void;
 }
 
@@ -22,7 +24,7 @@ export interface SweepOfSession {
  */
 export async function endSession(
   { worker, driver, stop }: Pick<Session, 'worker' | 'driver' | 'stop'>,
-  { store, storeId, sweep, say }: SweepOfSession,
+  { store, storeId, sweep, hurry, say }: SweepOfSession,
 ): Promise<void> {
   const attempt = async (fault: string, work: () => Promise<unknown>): Promise<void> => {
     try {
@@ -31,7 +33,7 @@ export async function endSession(
       say(`${fault}: ${error instanceof Error ? error.message : String(error)}`);
     }
   };
-  if (worker !== null) await attempt('the worker did not end', worker.stop);
+  if (worker !== null) await attempt('the worker did not end', () => worker.stop(hurry));
   if (driver !== null) {
     await attempt('trials in flight will count this end as a loss', () => putInterruption(store, sweep));
     await attempt(`sandboxes may be left on the ${placeOf(driver)}`, () =>

@@ -6,6 +6,7 @@ import { findEngine } from '../embedded/engine.ts';
 import { readAddress } from '../embedded/temporal-lock.ts';
 import { startTemporal } from '../embedded/temporal.ts';
 import { checkDriver, type DriverChoice } from '../worker/drivers.ts';
+import { checkNamespace } from '../worker/namespace.ts';
 import { defaultStore } from './store-option.ts';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
 
@@ -47,19 +48,28 @@ export async function embeddedAddress(store: string): Promise<string | null> {
   return await readAddress(path.join(stateDir(store), 'temporal.lock'));
 }
 
-/** @throws InputError (exit 69) where no server answers there. */
+/** @throws InputError (exit 69) where no server answers there, or has no such namespace. */
 export async function connectTemporal(address: string, namespace: string): Promise<Client> {
+  let connection: Connection | null = null;
   try {
-    const connection = await Connection.connect({ address, connectTimeout: 5_000 });
-    await connection.workflowService.describeNamespace({ namespace });
+    connection = await Connection.connect({ address, connectTimeout: 5_000 });
+    await checkNamespace(connection.workflowService, address, namespace);
     return new Client({ connection, namespace });
   } catch (error) {
+    await connection?.close();
+    if (error instanceof InputError) throw error;
     const why = error instanceof Error ? error.message.split('\n')[0] : String(error);
     throw new InputError(
       `no Temporal server answers at ${address}, namespace ${namespace} (${why ?? ''}): check --temporal and --namespace, or leave --temporal out for the embedded one`,
       69,
     );
   }
+}
+
+/** @throws InputError as `connectTemporal` does. */
+export async function checkTemporal(address: string, namespace: string): Promise<void> {
+  const client = await connectTemporal(address, namespace);
+  await client.connection.close();
 }
 
 /** Starts or joins everything. What was started before a failure is ended again. */
@@ -88,10 +98,13 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     started.push(async () => await client.connection.close());
     let worker: WorkerProcess | null = null;
     if (driver !== null) {
-      worker = startWorkerProcess(workerArgs({ ...options, temporal: address }, driver), options.env, (why) =>
-        options.say(`the worker ended (${why}): another one goes on`),
+      const child = startWorkerProcess(
+        workerArgs({ ...options, temporal: address }, driver),
+        options.env,
+        (why) => options.say(`the worker ended (${why}): another one goes on`),
       );
-      started.push(worker.stop);
+      started.push(() => child.stop());
+      worker = child;
     }
     return { client, address, worker, driver, stop };
   } catch (error) {

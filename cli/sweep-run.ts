@@ -15,14 +15,14 @@ import {
 } from '../workflows/messages.ts';
 import type { SweepProgress } from '../workflows/reports.ts';
 import { followSweep, stoppedError } from './follow.ts';
-import { onInterrupt } from './interrupt.ts';
+import { onInterrupt, onInterrupts, type StagedInterrupt } from './interrupt.ts';
 import { serveKnownRates } from './known-rate.ts';
 import { makePlan, readRequestedTasks } from './plan.ts';
 import { progressView, type ProgressView } from './progress.ts';
 import { readStoreId } from '../store/store-id.ts';
 import { readSummary } from './results.ts';
 import { endSession } from './session-end.ts';
-import { openSession, type Session } from './session.ts';
+import { checkTemporal, openSession, type Session } from './session.ts';
 import type { SweepSummary } from './summary.ts';
 import { kubernetesFile } from './sandbox-option.ts';
 import { checkModels } from './sweep-models.ts';
@@ -130,7 +130,7 @@ async function execute(
   store: Store,
   context: RunContext,
 ): Promise<SweepProgress | null> {
-  const { options, view, signal } = context;
+  const { options, view, signal, hurry } = context;
   const { sweep } = plan.plan;
   const storeId = await readStoreId(store);
   const session = await openSession({
@@ -162,7 +162,7 @@ async function execute(
       );
     return null;
   } finally {
-    await endSession(session, { store, storeId, sweep, say: view.say });
+    await endSession(session, { store, storeId, sweep, hurry, say: view.say });
   }
 }
 
@@ -170,6 +170,8 @@ interface RunContext {
   readonly options: RunOptions;
   readonly view: ProgressView;
   readonly signal: AbortSignal;
+  /** The second interrupt: nothing is waited for. */
+  readonly hurry: AbortSignal;
 }
 
 function announce(plan: Plan, options: RunOptions, resumed: boolean): string {
@@ -185,6 +187,20 @@ async function resultAlready(store: Store, plan: StoredPlan): Promise<SweepSumma
   if (plan.resumed && (await hasRefusals(store, plan.plan.sweep))) return null;
   const summary = await readSummary(store, plan.plan.sweep);
   return summary.planned === 0 || isComplete(summary) ? summary : null;
+}
+
+/** Where its worker and its sandboxes are ours to end, that takes a while. */
+function interruptOf(options: RunOptions, say: (line: string) => void): StagedInterrupt {
+  if (options.temporal !== null) return { ...onInterrupt(), hurry: new AbortController().signal };
+  return onInterrupts(
+    {
+      stopping:
+        'stopping: trials in flight end and their sandboxes are removed (again: without waiting for them)',
+      hurrying: 'stopping at once: the worker is ended and its sandboxes are removed (again: they are left)',
+      leaving: 'left: sandboxes may still be there; the same command goes on with them',
+    },
+    say,
+  );
 }
 
 /** What stopped a sweep: its own last word, or what was thrown on the way; null where nothing did. */
@@ -221,11 +237,13 @@ export async function runSweep(request: SweepRequest, store: Store, options: Run
   if (request.sandbox === 'kubernetes' && options.temporal === null) {
     await readKubernetesConfig(kubernetesFile(request.kubernetes, options.env));
   }
-  const interrupt = onInterrupt();
+  const interrupt = interruptOf(options, view.say);
   await store.check();
   const set = await readRequestedTasks(request, options.env);
   const knownRates = await serveKnownRates(request.models, request.tasks, options);
   try {
+    // Before anything is written: what is refused leaves no plan.
+    if (options.temporal !== null) await checkTemporal(options.temporal, options.namespace);
     const plan = await keepPlan(store, await makePlan(request, set, store));
     const { sweep, scaffolds, tasks } = plan.plan;
     await putSettings(store, sweep, request, {
@@ -243,9 +261,7 @@ export async function runSweep(request: SweepRequest, store: Store, options: Run
     const stopped = await failureOf(async () => {
       if (!options.gatesOnly)
         await checkModels(request.models, knownRates?.url ?? null, scaffolds, options.env);
-      return tasks.length === 0
-        ? null
-        : await execute(request, plan, store, { options, view, signal: interrupt.signal });
+      return tasks.length === 0 ? null : await execute(request, plan, store, { options, view, ...interrupt });
     });
     return {
       plan,

@@ -6,7 +6,7 @@ import { InputError } from '../domain/errors.ts';
 import { firstIssue, inWords } from '../domain/input-issues.ts';
 import { formatLabels, splitsOf } from './bands.ts';
 import { defaultSeed, seedOf } from './calibrate.ts';
-import { positiveInt } from './numbers.ts';
+import { collect, positiveInt } from './numbers.ts';
 import { exitCodes, note, printJson, printLine } from './output.ts';
 import { readLabels } from './results.ts';
 import { checkSandbox, withSandbox, type SandboxOption } from './sandbox-option.ts';
@@ -55,11 +55,6 @@ export const sweepExits = [
   'mend something (a model that is not served, an open network), 69 where a server, store, engine or cluster does not',
   'answer, 78 on a bad file of the Kubernetes driver, 130 on Ctrl-C.',
 ].join('\n');
-
-const collect = (value: string, before: readonly string[] | undefined): string[] => [
-  ...(before ?? []),
-  value,
-];
 
 /** Adds --temporal, --namespace and --engine. */
 export function withServers(command: Command): Command {
@@ -129,7 +124,7 @@ export async function requestOf(file: string | undefined, flags: SweepFlags): Pr
   const field = String(path[0] ?? '');
   if (file === undefined && field === 'models' && fields['models'] === undefined) {
     throw new InputError(
-      'no model to grade: give --model NAME=URL (or --model known-rate-0.5, which needs no URL)',
+      'no model to grade: give --model NAME=URL (or --model known-rate-0.5, which this command serves)',
     );
   }
   const given = field === 'models' ? flags.model?.[Number(path[1])] : undefined;
@@ -219,7 +214,7 @@ export function sweepStartCommand(): Command {
     .option('--tasks <dir>', 'a folder of task folders, or one task folder')
     .option(
       '--model <name[=url]>',
-      'a model and the base URL of its OpenAI-compatible server; may be repeated',
+      'a model and the base URL of its OpenAI-compatible server (known-rate-P, an instrument that solves with probability P, needs no URL without --temporal); may be repeated',
       collect,
     )
     .option('--scaffold <name>', 'terminus-2 (default), oracle, nop; may be repeated', collect)

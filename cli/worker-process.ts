@@ -13,8 +13,8 @@ const drainMs = 8_000;
 export interface WorkerProcess {
   /** The current child's process id. */
   pid(): number | null;
-  /** Drains and ends it; kills it where it does not end. */
-  readonly stop: () => Promise<void>;
+  /** Drains and ends it; kills it where it does not end, or as soon as `hurry` aborts. */
+  readonly stop: (hurry?: AbortSignal) => Promise<void>;
   /** Rejects when the worker cannot be kept alive. */
   readonly failed: Promise<never>;
 }
@@ -80,12 +80,17 @@ export function startWorkerProcess(
   launch();
 
   const hasEnded = (worker: ChildProcess): boolean => worker.exitCode !== null || worker.signalCode !== null;
-  const stop = async (): Promise<void> => {
+  const stop = async (hurry?: AbortSignal): Promise<void> => {
     stopping = true;
     const running = child;
     if (running === null || hasEnded(running)) return;
     running.kill('SIGTERM');
-    await Promise.race([exited, sleep(drainMs, undefined, { ref: false })]);
+    const drained = sleep(drainMs, undefined, {
+      ref: false,
+      ...(hurry === undefined ? {} : { signal: hurry }),
+    });
+    // Rejected where somebody is in a hurry: the drain is over.
+    await Promise.race([exited, drained]).catch(() => {});
     if (!hasEnded(running)) running.kill('SIGKILL');
     await exited;
   };

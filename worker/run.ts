@@ -9,6 +9,7 @@ import { readStoreId } from '../store/store-id.ts';
 import { taskQueue } from '../workflows/messages.ts';
 import { bundleWorkflows } from './bundle.ts';
 import type { WorkerConfig } from './config.ts';
+import { checkNamespace } from './namespace.ts';
 import { startReaper } from './reaper.ts';
 import { installRuntime } from './runtime.ts';
 import { workflowStates } from './workflow-states.ts';
@@ -43,14 +44,14 @@ export async function workerOptions(
 
 /**
  * Polls until `stop` is aborted and everything is drained.
- * @throws InputError (exit 69) where no Temporal server answers, ClassifiedError where store or driver do not.
+ * @throws InputError (exit 69) where no Temporal server answers or it has no such namespace, ClassifiedError where store or driver do not.
  */
 export async function runWorker({ config, store, driver, env, log, stop }: WorkerParts): Promise<void> {
   await store.check();
   const platform = await driver.check();
   // Not before: a runtime that has never had a connection keeps its process alive.
   installRuntime(log);
-  const connection = await connect(config.temporalAddress);
+  const connection = await connect(config);
   const now = (): Date => new Date();
   try {
     const worker = await Worker.create({
@@ -83,10 +84,18 @@ export async function runWorker({ config, store, driver, env, log, stop }: Worke
   }
 }
 
-async function connect(address: string): Promise<NativeConnection> {
+async function connect({
+  temporalAddress: address,
+  namespace,
+}: Pick<WorkerConfig, 'temporalAddress' | 'namespace'>): Promise<NativeConnection> {
+  let connection: NativeConnection | null = null;
   try {
-    return await NativeConnection.connect({ address });
+    connection = await NativeConnection.connect({ address });
+    await checkNamespace(connection.workflowService, address, namespace);
+    return connection;
   } catch (error) {
+    await connection?.close();
+    if (error instanceof InputError) throw error;
     const why = error instanceof Error ? (error.message.trim().split('\n')[0] ?? '') : String(error);
     throw new InputError(
       `no Temporal server answers at ${address} (${why}): start it, or name another with --temporal or PASSBAND_TEMPORAL_ADDRESS`,

@@ -1,6 +1,6 @@
 // The progress of a sweep in one line.
 import { expect, it } from 'vitest';
-import { progressLine } from '../../cli/progress.ts';
+import { etaSince, progressLine } from '../../cli/progress.ts';
 import type { SweepProgress } from '../../workflows/reports.ts';
 
 const progress: SweepProgress = {
@@ -24,8 +24,22 @@ const progress: SweepProgress = {
 
 it('says counts by ending and result, coverage, and the gates that are left', () => {
   expect(progressLine(progress)).toBe(
-    '6/24 counted (coverage 0.250) | 4 running | 2 gates to pass | results: passed 2, failed 4 | endings: completed 5, agent-timeout 1',
+    '6/24 counted (coverage 0.250) | 4 running | 2 gates to pass (1 running) | results: passed 2, failed 4 | endings: completed 5, agent-timeout 1',
   );
+});
+
+it('says of gates alone nothing of trials', () => {
+  const line = progressLine({ ...progress, planned: 0, counted: 0, inFlight: 0 });
+  expect(line).toBe('2 gates to pass (1 running)');
+});
+
+it('has an ETA as soon as a trial was counted since it looked first, and none before', () => {
+  let now = 5_000;
+  const eta = etaSince(() => now);
+  expect(eta(progress)).toBe('');
+  now = 15_000;
+  expect(eta(progress)).toBe('');
+  expect(eta({ ...progress, counted: 8 })).toBe(' | ETA 80 s');
 });
 
 it('says failure classes, waits and generations begun anew where there are any', () => {

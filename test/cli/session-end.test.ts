@@ -37,6 +37,7 @@ const of = (fields: { readonly store: Store }) => ({
   ...fields,
   storeId: 'store',
   sweep: 's',
+  hurry: new AbortController().signal,
   say: (line: string): void => void said.push(line),
 });
 

@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startTemporal } from '../../embedded/temporal.ts';
 import { startKnownRateServer } from '../../instruments/known-rate/server.ts';
 import { onMount } from '../support/mounted-store.ts';
 import { expectFailure, expectRefusal, openScene, type Scene } from '../support/passband.ts';
@@ -98,7 +99,8 @@ describe('a part that does not answer', () => {
   });
 
   test('an unreachable Temporal server is named with its address', async () => {
-    const ended = await scene.run(start(...known, '--temporal', '127.0.0.1:1'));
+    const served = ['--model', 'm=http://127.0.0.1:1/v1'];
+    const ended = await scene.run(start(...served, '--temporal', '127.0.0.1:1'));
     expectFailure(ended, 69, /no Temporal server answers at 127\.0\.0\.1:1/);
   });
 
@@ -111,6 +113,42 @@ describe('a part that does not answer', () => {
     const bare = path.dirname(process.execPath);
     const ended = await scene.run(start(...known), { env: { PATH: bare } });
     expectFailure(ended, 69, /no container engine.*install/);
+  });
+
+  test('a namespace that the Temporal server does not have is named, and no plan is left', async () => {
+    const server = await startTemporal({
+      dir: scene.dir,
+      binary: null,
+      env: process.env,
+      note: () => undefined,
+    });
+    const named = ['--temporal', server.address, '--namespace', 'elsewhere'];
+    try {
+      const oracle = ['--scaffold', 'oracle', '--name', 'unplanned'];
+      const served = ['--model', 'm=http://127.0.0.1:1/v1', '--attempts', '1'];
+      expectRefusal(
+        await scene.run(start(...served, ...oracle, ...named)),
+        69,
+        /no namespace elsewhere: make it/,
+      );
+      expectRefusal(await scene.run(['sweep', 'status', 'unplanned']), 2, /no sweep "unplanned"/);
+      const worker = await scene.run(['worker', ...named]);
+      expect(worker.code).toBe(69);
+      expect(worker.stderr).toMatch(
+        /^passband: the Temporal server at .* has no namespace elsewhere: make it/m,
+      );
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test('a known-rate model of this process is refused where the workers are somebody else’s', async () => {
+    const ended = await scene.run(start(...known, '--temporal', '127.0.0.1:1'));
+    expectRefusal(
+      ended,
+      2,
+      /--temporal: the workers there do not reach known-rate-0\.5.*passband known-rate/,
+    );
   });
 
   test('a worker without its Temporal server ends with one line', async () => {

@@ -20,6 +20,7 @@ export async function createWorker(options: StageOptions, activities: object): P
     activities,
     maxCachedWorkflows: 200,
     shutdownForceTime: '5s',
+    maxHeartbeatThrottleInterval: '100ms',
   });
 }
 
