@@ -26,7 +26,7 @@ import { Nodes } from './nodes.ts';
 import { lifeOf, type ObservedPod } from './observed-pod.ts';
 import { isOwner, Owners } from './owner.ts';
 import { checkPermissions } from './permissions.ts';
-import { place, type PlaceParts } from './place.ts';
+import { place, startError, type PlaceParts } from './place.ts';
 import { PodLink, type LinkedPod, type LinkParts } from './pod-link.ts';
 import { deletedState, endOf, hasEnded } from './pod-state.ts';
 import { podOf } from './pod-spec.ts';
@@ -89,7 +89,11 @@ class KubernetesDriver implements SandboxDriver {
         ? podOf({ ...pod, image })
         : podWithServices({ ...pod, image, services, images: await this.#factsOf(services, signal) });
     const placed = await place(this.#parts, manifest, signal);
-    return this.#attach(placed, { name: spec.name, bootId: null });
+    try {
+      return await this.#attach(placed, { name: spec.name, bootId: null });
+    } catch (error) {
+      throw await startError(this.#parts.pods, placed, error);
+    }
   }
 
   async clash(services: SandboxServices, signal?: AbortSignal): Promise<string | null> {

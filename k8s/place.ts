@@ -8,7 +8,7 @@ import { keys } from './labels.ts';
 import type { Nodes } from './nodes.ts';
 import type { ObservedPod } from './observed-pod.ts';
 import { progressError, progressOf, roomAgainMs, type Progress } from './pod-progress.ts';
-import { deletedState, endOf, refusedStart, runtimeRefusal } from './pod-state.ts';
+import { deletedState, endedContainers, endOf, refusedStart, runtimeRefusal } from './pod-state.ts';
 import type { Pods } from './pods.ts';
 import type { PodsWatch } from './pods-watch.ts';
 import { summedRequests } from './scheduling.ts';
@@ -148,8 +148,24 @@ async function beyondEveryNode(
 /** The scheduler has said by then what it makes of the pod. */
 const nodeLookMs = 3_000;
 
+/**
+ * What `error` is of a pod that ran for a moment: where it has ended by its image, TaskInvalid; else itself. A node tells
+ * of a container that runs before it tells of its end, and in between the pod looks like any other.
+ */
+export async function startError(
+  pods: Pick<Pods, 'find' | 'logOf'>,
+  { metadata: { name, uid } }: ObservedPod,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof SandboxGone)) return error;
+  const pod = await pods.find(name);
+  if (pod?.metadata.uid !== uid || endedContainers(pod).length === 0) return error;
+  const why = await stillborn(pods, pod);
+  return why instanceof ClassifiedError ? why : error;
+}
+
 /** A supervisor that the image gives no ground to stand on (a USER that it does not have, say) names it in its log. */
-async function stillborn(pods: Pods, pod: ObservedPod): Promise<Error> {
+async function stillborn(pods: Pick<Pods, 'logOf'>, pod: ObservedPod): Promise<Error> {
   const { name } = pod.metadata;
   const refusal = runtimeRefusal(pod);
   if (refusal !== null) return new ClassifiedError('TaskInvalid', `pod ${name} cannot start: ${refusal}`);
