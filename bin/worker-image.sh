@@ -4,7 +4,7 @@
 set -eu
 usage="usage: worker-image.sh REFERENCE --addr BUILDKIT [--base IMAGE] [--buildctl PROGRAM] [--with PROGRAM]... [--insecure]
   --addr      unix:///PATH or tcp://HOST:PORT
-  --base      what it stands on (default: debian:12-slim)
+  --base      what it stands on, as BuildKit pulls it (default: debian:12-slim; the test cluster's registry has debian:12)
   --buildctl  the client that builds (default: on PATH)
   --with      a program for the image's /usr/local/bin: buildctl, for a worker that builds task images
   --insecure  the registry speaks plain HTTP"

@@ -144,7 +144,7 @@ export function auditCommand(): Command {
           printJson({ audit: end.plan.plan.sweep, ...funnel, stopped: stoppedDocument(stopped) });
         } else printLine(formatFunnel(funnel));
         if (stopped !== null) throw stopped;
-        if (end.interrupted) note(interruptionOf(end.plan.plan.sweep, flags.temporal));
+        if (end.interrupted) note(interruptionOf(end.plan.plan.sweep, flags));
         if (end.interrupted) process.exitCode = exitCodes.interrupted;
         else if (funnel.lost.length > 0 || funnel.unformed.length > 0) process.exitCode = exitCodes.uncovered;
       });

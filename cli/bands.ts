@@ -57,6 +57,15 @@ export function formatLabels(labels: readonly Label[], knownRate?: (model: strin
   );
 }
 
+const bandsHelp = `
+The band of a task, by the passes among its counted trials (whole numbers: no rounding moves it):
+  never       none
+  hard        some, fewer than 1/4
+  central     1/4 to 3/4, both included
+  easy        more than 3/4, not all
+  always      all
+  unmeasured  nothing is counted`;
+
 /** @throws InputError where the file cannot be written */
 async function writeLabels(file: string, lines: string): Promise<void> {
   await writeFile(file, lines).catch((error: unknown) => {
@@ -87,6 +96,7 @@ export function bandsCommand(): Command {
       'rows of (task, split), as CSV or JSONL (default: those of the sweep’s start); a task without one is unseen',
     )
     .option('--json', 'print one JSON document')
+    .addHelpText('after', bandsHelp)
     .action(async (sweeps: string[], options: BandsOptions) => {
       const labels = await useStore(options, async (store) => {
         const all: SweepLabel[] = [];

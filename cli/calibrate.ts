@@ -52,10 +52,42 @@ export async function calibrateSweep(
   );
 }
 
+interface CalibrationReport extends Calibration {
+  readonly planned: number;
+  readonly counted: number;
+  /** counted / planned: of what is missing nothing is said. */
+  readonly coverage: number;
+  /** In one line, where it is not ok. */
+  readonly why: string | null;
+}
+
+/** A comparison as `--json` prints it: `ok` is over what is counted, and `coverage` says how much that is. */
+export function calibrationReport(calibration: Calibration): CalibrationReport {
+  const { agree, disagree, missing, ok } = calibration;
+  const counted = agree + disagree.length;
+  const planned = counted + missing.length;
+  const why = ok ? null : reasonOf(calibration, counted);
+  return { ...calibration, planned, counted, coverage: planned === 0 ? 0 : counted / planned, why };
+}
+
+function reasonOf({ disagree, perModel }: Calibration, counted: number): string {
+  if (counted === 0) return 'nothing is counted, so nothing is shown';
+  if (disagree.length > 0) {
+    const which = disagree.length === 1 ? '1 verdict is' : `${disagree.length} verdicts are`;
+    return `${which} not what its model meant: what grades it moved it, or the models had another seed (--seed)`;
+  }
+  const [far] = perModel.toSorted((a, b) => a.pValue - b.pValue);
+  return far === undefined
+    ? 'no model is compared'
+    : `${far.model} passed ${far.passed} of ${far.counted}, further from ${rateText(far.rate)} than chance explains (p < 0.001), though each is what was meant: which trials are counted is no matter of chance`;
+}
+
 export function formatCalibration(calibration: Calibration): string {
+  const { agree, disagree, missing, perModel, planned, counted, coverage, why } =
+    calibrationReport(calibration);
   const table = formatTable(
     ['model', 'known rate', 'counted', 'meant to pass', 'passed', 'rate', 'p'],
-    calibration.perModel.map((model) => [
+    perModel.map((model) => [
       model.model,
       rateText(model.rate),
       model.counted,
@@ -65,14 +97,16 @@ export function formatCalibration(calibration: Calibration): string {
       model.pValue.toFixed(3),
     ]),
   );
-  const lines = calibration.disagree.map(
-    (row) =>
-      `disagrees: ${row.task} ${row.model} attempt ${row.attempt}: meant to ${row.meant}, is ${row.result} (reward ${row.reward ?? 'none'})`,
-  );
-  lines.push(
-    `calibration: ${calibration.agree} verdicts agree, ${calibration.disagree.length} disagree, ${calibration.missing.length} missing: ${calibration.ok ? 'ok' : 'NOT ok'}`,
-  );
-  return `${table}\n${lines.join('\n')}`;
+  const unsaid = missing.length === 0 ? '' : ' (nothing is said of those that are missing)';
+  return [
+    table,
+    ...disagree.map(
+      (row) =>
+        `disagrees: ${row.task} ${row.model} attempt ${row.attempt}: meant to ${row.meant}, is ${row.result} (reward ${row.reward ?? 'none'})`,
+    ),
+    `calibration: ${agree} verdicts are what their model meant, ${disagree.length} are not; ${missing.length} of ${planned} planned trials are missing (coverage ${coverage.toFixed(3)})`,
+    `verdict over the ${counted} counted: ${why === null ? `ok${unsaid}` : `NOT ok: ${why}`}`,
+  ].join('\n');
 }
 
 export function calibrateCommand(): Command {
@@ -87,7 +121,13 @@ export function calibrateCommand(): Command {
     .option('--json', 'print one JSON document')
     .addHelpText(
       'after',
-      '\nExits 0 where every verdict is what was meant and no rate differs at p < 0.001, else 1.',
+      [
+        '',
+        'A known-rate model means to solve a task with the probability in its name; what it means for each attempt follows',
+        'from the seed. Trials without a verdict are missing: they neither agree nor disagree, and the coverage says how many.',
+        '',
+        'Exits 0 where something is counted, every verdict is what was meant and no rate differs at p < 0.001, else 1.',
+      ].join('\n'),
     )
     .action(
       async (sweep: string, options: StoreOption & { readonly seed?: number; readonly json?: boolean }) => {
@@ -95,7 +135,7 @@ export function calibrateCommand(): Command {
           options,
           async (store) => await calibrateSweep(store, sweep, options.seed ?? null),
         );
-        if (options.json === true) printJson(calibration);
+        if (options.json === true) printJson(calibrationReport(calibration));
         else printLine(formatCalibration(calibration));
         if (!calibration.ok) process.exitCode = exitCodes.disagrees;
       },

@@ -10,12 +10,12 @@ import { formatLabels } from './bands.ts';
 import { calibrateSweep, defaultSeed, formatCalibration } from './calibrate.ts';
 import { onInterrupt, orInterrupted } from './interrupt.ts';
 import { positiveInt } from './numbers.ts';
-import { exitCodes, note, printJson, printLine } from './output.ts';
+import { exitCodes, flagText, note, printJson, printLine } from './output.ts';
 import { readLabels } from './results.ts';
 import { storeUrl, useStore, withStore, type StoreOption } from './store-option.ts';
 import { SweepFileSchema } from './sweep-request.ts';
 import { runSweep } from './sweep-run.ts';
-import { exitCodeOf, formatSummary, interruptionOf, withServers, type ServerFlags } from './sweep-start.ts';
+import { defaultNamespace, exitCodeOf, formatSummary, withEngine, type ServerFlags } from './sweep-start.ts';
 
 const tasksDir = fileURLToPath(new URL('../examples/tasks', import.meta.url));
 const models = ['known-rate-0.1', 'known-rate-0.5', 'known-rate-0.9'];
@@ -23,8 +23,26 @@ const attempts = 8;
 /** What the sample tasks are built on. */
 const baseImage = 'debian:12';
 
+const defaults = { name: 'demo', concurrency: 8 } as const;
+
 type DemoFlags = StoreOption &
-  ServerFlags & { readonly concurrency: number; readonly name: string; readonly json?: boolean };
+  Pick<ServerFlags, 'engine'> & {
+    readonly concurrency: number;
+    readonly name: string;
+    readonly json?: boolean;
+  };
+
+/** The command that goes on with this demo: as it was run, with the flags that say which one it is and on what. */
+export function goingOnBy({ name, store, engine, concurrency }: DemoFlags, env: NodeJS.ProcessEnv): string {
+  const given = [
+    flagText('--name', name === defaults.name ? undefined : name),
+    flagText('--store', store),
+    flagText('--engine', engine),
+    flagText('--concurrency', concurrency === defaults.concurrency ? undefined : String(concurrency)),
+  ].join('');
+  if (env['npm_lifecycle_event'] !== 'demo') return `npx passband demo${given}`;
+  return given === '' ? 'npm run demo' : `npm run demo --${given}`;
+}
 
 async function demo(flags: DemoFlags): Promise<void> {
   const engine = await findEngine(flags.engine ?? null, process.env);
@@ -47,8 +65,8 @@ async function grade(flags: DemoFlags, engine: string): Promise<void> {
   const url = storeUrl(flags);
   await useStore({ store: url }, async (store) => {
     const end = await runSweep(request, store, {
-      temporal: flags.temporal ?? null,
-      namespace: flags.namespace,
+      temporal: null,
+      namespace: defaultNamespace,
       engine,
       storeUrl: url,
       seed: defaultSeed,
@@ -69,14 +87,11 @@ async function grade(flags: DemoFlags, engine: string): Promise<void> {
       printLine(formatLabels(labels, rateOf));
       printLine(formatSummary(end.summary));
       if (calibration !== null) printLine(formatCalibration(calibration));
-      printLine(`results: ${store.url} (npx passband bands ${sweep}, npx passband trial list ${sweep})`);
+      const which = `${sweep}${flagText('--store', flags.store)}`;
+      printLine(`results: ${store.url} (npx passband bands ${which}, npx passband trial list ${which})`);
     }
     if (end.interrupted) {
-      note(
-        flags.temporal === undefined
-          ? 'interrupted: nothing is left running; npm run demo goes on where it was'
-          : interruptionOf(sweep, flags.temporal),
-      );
+      note(`interrupted: nothing is left running; ${goingOnBy(flags, process.env)} goes on where it was`);
     }
   });
 }
@@ -99,12 +114,12 @@ async function ensureBase(endpoint: string, signal: AbortSignal): Promise<void> 
 }
 
 export function demoCommand(): Command {
-  return withServers(withStore(new Command('demo')))
+  return withEngine(withStore(new Command('demo')))
     .description(
       'grade the sample tasks against three known-rate models and compare the bands with the rates',
     )
-    .option('--name <name>', 'the name of the sweep', 'demo')
-    .option('--concurrency <n>', 'trials that run at once', positiveInt, 8)
+    .option('--name <name>', 'the name of the sweep', defaults.name)
+    .option('--concurrency <n>', 'trials that run at once', positiveInt, defaults.concurrency)
     .option('--json', 'print one JSON document {sweep, planned, counted, rejected, labels}')
     .addHelpText(
       'after',

@@ -61,6 +61,12 @@ export function formatTable(
   return table.toString().replace(/[ \t]+$/gm, '');
 }
 
+/** ` --flag value` as a shell takes it, for a command that a person is to copy; nothing where there is no value. */
+export function flagText(flag: string, value: string | undefined): string {
+  if (value === undefined) return '';
+  return ` ${flag} ${/^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`}`;
+}
+
 /** The one line that an error is worth, and the status to exit with. */
 export function describeError(error: unknown): { readonly line: string; readonly exitCode: number } {
   if (error instanceof InputError) return { line: error.message, exitCode: error.exitCode };

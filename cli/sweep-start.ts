@@ -7,7 +7,7 @@ import { firstIssue, inWords } from '../domain/input-issues.ts';
 import { formatLabels, splitsOf } from './bands.ts';
 import { defaultSeed, seedOf } from './calibrate.ts';
 import { collect, positiveInt } from './numbers.ts';
-import { exitCodes, note, printJson, printLine } from './output.ts';
+import { exitCodes, flagText, note, printJson, printLine } from './output.ts';
 import { readLabels } from './results.ts';
 import { checkSandbox, withSandbox, type SandboxOption } from './sandbox-option.ts';
 import { readSplits } from './splits.ts';
@@ -56,15 +56,27 @@ export const sweepExits = [
   'answer, 78 on a bad file of the Kubernetes driver, 130 on Ctrl-C.',
 ].join('\n');
 
+const knownRates = [
+  'A known-rate model (known-rate-P) is an instrument: it means to solve each task with probability P, and is graded',
+  'like any other; passband calibrate NAME then says whether the verdicts are what it meant (docs/calibration.md).',
+].join('\n');
+
+export const defaultNamespace = 'default';
+
 /** Adds --temporal, --namespace and --engine. */
 export function withServers(command: Command): Command {
-  return command
-    .option('--temporal <address>', 'HOST:PORT of a Temporal server (default: an embedded one)')
-    .option('--namespace <name>', 'its namespace', 'default')
-    .option(
-      '--engine <endpoint>',
-      'the container engine: a unix socket or a DOCKER_HOST form (default: found, or Podman is started)',
-    );
+  return withEngine(
+    command
+      .option('--temporal <address>', 'HOST:PORT of a Temporal server (default: an embedded one)')
+      .option('--namespace <name>', 'its namespace', defaultNamespace),
+  );
+}
+
+export function withEngine(command: Command): Command {
+  return command.option(
+    '--engine <endpoint>',
+    'the container engine: a unix socket or a DOCKER_HOST form (default: found, or Podman is started)',
+  );
 }
 
 /** `NAME` or `NAME=URL`. */
@@ -154,10 +166,23 @@ export function exitCodeOf(end: RunEnd): number {
 }
 
 /** What an interrupted command leaves: a server that it did not start goes on without it. */
-export const interruptionOf = (sweep: string, temporal: string | undefined): string =>
-  temporal === undefined
-    ? `interrupted: nothing is left running; the same command goes on with sweep ${sweep}`
-    : `interrupted: what was started at ${temporal} goes on; passband sweep watch ${sweep} follows it, passband sweep cancel ${sweep} ends it`;
+export function interruptionOf(
+  sweep: string,
+  {
+    temporal,
+    namespace,
+    store,
+  }: Pick<ServerFlags, 'temporal' | 'namespace'> & { readonly store?: string | undefined },
+): string {
+  if (temporal === undefined)
+    return `interrupted: nothing is left running; the same command goes on with sweep ${sweep}`;
+  const where = [
+    flagText('--temporal', temporal),
+    flagText('--namespace', namespace === defaultNamespace ? undefined : namespace),
+    flagText('--store', store),
+  ].join('');
+  return `interrupted: what was started at ${temporal} goes on; passband sweep watch ${sweep}${where} follows it, passband sweep cancel ${sweep}${where} ends it`;
+}
 
 /** What `--json` prints: the summary, and what stopped the sweep, if anything did. */
 export function sweepDocument({ summary, stopped }: Pick<RunEnd, 'summary' | 'stopped'>): SweepDocument {
@@ -195,13 +220,14 @@ async function start(file: string | undefined, flags: StartFlags): Promise<void>
       if (flags.json === true) printJson(sweepDocument(end));
       throw end.stopped;
     }
-    if (end.interrupted) note(interruptionOf(sweep, flags.temporal));
+    if (end.interrupted) note(interruptionOf(sweep, { ...flags, store: flags.store ?? request.store }));
     if (flags.json === true) {
       printJson(sweepDocument(end));
     } else if (flags.detach !== true) {
       printLine(formatLabels(await readLabels(store, sweep, await splitsOf(store, sweep, undefined))));
       printLine(formatSummary(end.summary));
-      printLine(`results: ${store.url} (passband bands ${sweep}, passband trial list ${sweep})`);
+      const which = `${sweep}${flagText('--store', flags.store ?? request.store)}`;
+      printLine(`results: ${store.url} (passband bands ${which}, passband trial list ${which})`);
     }
     process.exitCode = flags.detach === true ? exitCodes.done : exitCodeOf(end);
   });
@@ -236,6 +262,6 @@ export function sweepStartCommand(): Command {
     .option('--detach', 'start it and do not follow (with --temporal)')
     .option('--json', 'print one JSON document at the end');
   return withServers(withSandbox(withStore(command)))
-    .addHelpText('after', `\n${sweepExits}`)
+    .addHelpText('after', `\n${knownRates}\n\n${sweepExits}`)
     .action(start);
 }

@@ -34,21 +34,30 @@ export function trialRow({ trial, verdict, failure }: TrialResult) {
   };
 }
 
-function formatTrials(rows: readonly ReturnType<typeof trialRow>[]): string {
+/** A trial's name as people read and type it. */
+const spokenName = ({ task, model, scaffold, attempt }: TrialResult['trial']): string =>
+  `${task.id}/${model.name}/${scaffold.name}/${attempt}`;
+
+/** Whether a name is this trial's: as `trial list` shows it, or by slugs as the store has it. */
+export const isNamed = ({ trial }: TrialResult, name: string): boolean =>
+  [spokenName(trial), trialName(trial.path)].includes(name);
+
+export function formatTrials(trials: readonly TrialResult[]): string {
   return formatTable(
-    ['task', 'model', 'attempt', 'ending', 'result', 'reward', 'failure', 'turns', 'agent s', 'wall s'],
-    rows.map((row) => [
-      row.task,
-      row.model,
-      row.attempt,
-      row.ending ?? '–',
-      row.result ?? '–',
-      row.reward ?? '–',
-      row.failure ?? '',
-      row.turns ?? '–',
-      row.agentSeconds?.toFixed(1) ?? '–',
-      row.wallSeconds?.toFixed(1) ?? '–',
-    ]),
+    ['trial', 'ending', 'result', 'reward', 'failure', 'turns', 'agent s', 'wall s'],
+    trials.map((result) => {
+      const row = trialRow(result);
+      return [
+        spokenName(result.trial),
+        row.ending ?? '–',
+        row.result ?? '–',
+        row.reward ?? '–',
+        row.failure ?? '',
+        row.turns ?? '–',
+        row.agentSeconds?.toFixed(1) ?? '–',
+        row.wallSeconds?.toFixed(1) ?? '–',
+      ];
+    }),
   );
 }
 
@@ -62,9 +71,8 @@ function listCommand(): Command {
         options,
         async (store) => await readTrials(store, await readPlan(store, sweep)),
       );
-      const rows = trials.map(trialRow);
-      if (options.json === true) printJson(rows);
-      else printLine(formatTrials(rows));
+      if (options.json === true) printJson(trials.map(trialRow));
+      else printLine(formatTrials(trials));
     });
 }
 
@@ -72,15 +80,15 @@ function showCommand(): Command {
   return withStore(new Command('show'))
     .description('one trial whole: its verdict, or the record of its last failure')
     .argument('<sweep>', 'the name of a sweep')
-    .argument('<trial>', 'TASK/MODEL/SCAFFOLD/ATTEMPT, as `trial list` names them or by slugs')
+    .argument(
+      '<trial>',
+      'TASK/MODEL/SCAFFOLD/ATTEMPT, as the column `trial` of `trial list` has it, or by slugs',
+    )
     .option('--json', 'print the stored object as it is')
     .action(async (sweep: string, name: string, options: ListOptions) => {
       const found = await useStore(options, async (store) => {
         const trials = await readTrials(store, await readPlan(store, sweep));
-        return trials.find(({ trial }) => {
-          const spoken = `${trial.task.id}/${trial.model.name}/${trial.scaffold.name}/`;
-          return [trialName(trial.path), `${spoken}${trial.attempt}`].includes(name);
-        });
+        return trials.find((result) => isNamed(result, name));
       });
       if (found === undefined) {
         throw new InputError(

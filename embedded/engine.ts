@@ -54,6 +54,9 @@ async function hardLimit(name: string): Promise<number | null> {
   return Number.isFinite(value) ? value : null;
 }
 
+/** Whoever runs an exec asks for its status within seconds of its end. */
+const statusKeptSec = 30;
+
 /**
  * Settings for a Podman service on a machine as it is: limits that may be set here, runc where crun refuses
  * (cgroup v1), no systemd where there is none.
@@ -67,6 +70,8 @@ async function podmanConfig(): Promise<string> {
     '[containers]',
     `default_ulimits=["nofile=${files}:${files}","nproc=${processes}:${processes}"]`,
     '[engine]',
+    // What keeps the exit status of each exec goes after this time: a sandbox that is gone leaves nothing for long.
+    `exit_command_delay=${statusKeptSec}`,
   ];
   if (!existsSync('/sys/fs/cgroup/cgroup.controllers')) lines.push('runtime="runc"');
   if (!existsSync('/run/systemd/system')) lines.push('cgroup_manager="cgroupfs"', 'events_logger="file"');

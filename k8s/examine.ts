@@ -184,7 +184,7 @@ async function examineBuildkit(
         timeout: buildkitTimeoutMs,
       });
       const platforms = stdout.trim().split('\n').at(-1)?.split(/\s+/).at(-1) ?? '';
-      return `answers at ${address} (${platforms.slice(0, 40)})`;
+      return `answers at ${address} (${platforms})`;
     },
   );
 }

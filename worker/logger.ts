@@ -6,8 +6,8 @@ const secretFields = ['authorization', 'apiKey', 'password', 'secret', 'token', 
 const secretPaths = secretFields.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 /** Variables whose value is taken out of every line, wherever it stands: also inside messages. */
 const secretVariable = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL/i;
-/** A shorter value would take innocent text with it. */
-const secretLength = 8;
+/** A shorter value is more often a word of ours too (a queue, a bucket) than a key: those have 16 characters and more. */
+const secretLength = 12;
 const redacted = '[redacted]';
 
 export interface LoggerOptions {

@@ -8,6 +8,7 @@ import { checkCommand } from '../../cli/check.ts';
 import { demoCommand } from '../../cli/demo.ts';
 import { doctorCommand } from '../../cli/doctor.ts';
 import { imagesCommand } from '../../cli/images.ts';
+import { knownRateCommand } from '../../cli/known-rate-serve.ts';
 import { sweepCommand } from '../../cli/sweep.ts';
 import { trialCommand } from '../../cli/trial.ts';
 import { workerCommand } from '../../cli/worker.ts';
@@ -21,12 +22,15 @@ function leaves(command: Command, path = ''): (readonly [string, Command])[] {
 
 const all = [
   ...[auditCommand, bandsCommand, calibrateCommand, checkCommand, demoCommand],
-  ...[doctorCommand, imagesCommand, sweepCommand, trialCommand, workerCommand],
+  ...[doctorCommand, imagesCommand, knownRateCommand, sweepCommand, trialCommand, workerCommand],
 ].flatMap((make) => leaves(make()));
 
-it.each(all)('%s takes --store and --json, and says what it does', (_, command) => {
+/** It serves, and neither reads nor writes results. */
+const withoutStore = 'known-rate';
+
+it.each(all)('%s takes --store and --json, and says what it does', (name, command) => {
   const flags = command.options.map((option) => option.long);
-  expect(flags).toContain('--store');
+  expect(flags.includes('--store')).toBe(name !== withoutStore);
   expect(flags).toContain('--json');
   expect(command.description()).not.toBe('');
 });

@@ -1,6 +1,6 @@
 // Errors as one line and an exit status; tables.
 import { expect, it } from 'vitest';
-import { describeError, formatTable } from '../../cli/output.ts';
+import { describeError, flagText, formatTable } from '../../cli/output.ts';
 import { ClassifiedError, InputError } from '../../domain/errors.ts';
 
 it.each([
@@ -24,4 +24,13 @@ it('aligns numbers to the right and leaves no blanks at the ends of lines', () =
       ],
     ),
   ).toBe('name   n\na      1\nlong  22');
+});
+
+it.each([
+  [undefined, ''],
+  ['./results', ' --store ./results'],
+  ['s3://bucket/a?region=eu&pathStyle=1', " --store 's3://bucket/a?region=eu&pathStyle=1'"],
+  ["it's", ` --store 'it'\\''s'`],
+])('spells a flag with %s as a shell takes it', (value, text) => {
+  expect(flagText('--store', value)).toBe(text);
 });

@@ -24,10 +24,10 @@ it('a sweep that a failure class stopped has its reason in its document', () => 
 });
 
 it('an interruption says what goes on: nothing of its own, and all that a named server runs', () => {
-  expect(interruptionOf('s', undefined)).toBe(
+  expect(interruptionOf('s', { namespace: 'default' })).toBe(
     'interrupted: nothing is left running; the same command goes on with sweep s',
   );
-  expect(interruptionOf('s', 'temporal:7233')).toBe(
-    'interrupted: what was started at temporal:7233 goes on; passband sweep watch s follows it, passband sweep cancel s ends it',
+  expect(interruptionOf('s', { temporal: 'temporal:7233', namespace: 'team', store: 's3://b/p' })).toBe(
+    'interrupted: what was started at temporal:7233 goes on; passband sweep watch s --temporal temporal:7233 --namespace team --store s3://b/p follows it, passband sweep cancel s --temporal temporal:7233 --namespace team --store s3://b/p ends it',
   );
 });

@@ -22,8 +22,8 @@ afterEach(async () => {
 });
 
 const attempts = 4;
-const command = (tasks: string): string[] => [
-  ...['sweep', 'start', '--tasks', tasks, '--model', 'known-rate-1', '--attempts', String(attempts)],
+const command = (tasks: string, model = 'known-rate-1'): string[] => [
+  ...['sweep', 'start', '--tasks', tasks, '--model', model, '--attempts', String(attempts)],
   ...['--concurrency', '2', '--name', 'stopped', '--json'],
 ];
 
@@ -133,7 +133,8 @@ test('with a server named: the command ends, what it started there goes on, and 
   const worker = scene.start(['worker', '--temporal', server.address]);
   try {
     // The oracle asks no model: what goes on needs nothing of the command that is interrupted.
-    const named = [...command(tasks), '--scaffold', 'oracle', '--temporal', server.address];
+    const model = 'known-rate-1=http://127.0.0.1:1/v1';
+    const named = [...command(tasks, model), '--scaffold', 'oracle', '--temporal', server.address];
     const running = scene.start(named);
     const started = async (): Promise<boolean> => (await containersOf(scene.store)).length > 0;
     await reach(running, 'a sandbox of the gate', started);
@@ -141,7 +142,7 @@ test('with a server named: the command ends, what it started there goes on, and 
     const ended = await running.ended;
     expectCode(ended, 130);
     expect(ended.stderr.split('\n').filter((line) => line.includes('interrupted'))).toEqual([
-      `interrupted: what was started at ${server.address} goes on; passband sweep watch stopped follows it, passband sweep cancel stopped ends it`,
+      `interrupted: what was started at ${server.address} goes on; passband sweep watch stopped --temporal ${server.address} follows it, passband sweep cancel stopped --temporal ${server.address} ends it`,
     ]);
     const watched = await scene.run(['sweep', 'watch', 'stopped', '--temporal', server.address, '--json']);
     expectCode(watched, 0);

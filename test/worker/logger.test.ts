@@ -4,14 +4,18 @@ import { createLogger } from '../../worker/logger.ts';
 
 const secret = 'sk-very"secret-123';
 
-function linesOf(write: (log: ReturnType<typeof createLogger>) => void): string[] {
+function linesOf(
+  write: (log: ReturnType<typeof createLogger>) => void,
+  more: NodeJS.ProcessEnv = {},
+): string[] {
   const lines: string[] = [];
   const destination = {
     write: (line: string) => {
       lines.push(line);
     },
   };
-  write(createLogger({ level: 'info', env: { MODEL_API_KEY: secret, HOME: '/root-folder' }, destination }));
+  const env = { MODEL_API_KEY: secret, HOME: '/root-folder', ...more };
+  write(createLogger({ level: 'info', env, destination }));
   return lines;
 }
 
@@ -42,6 +46,16 @@ describe('the log', () => {
     expect(line).not.toContain('very');
     expect(line).toContain('/root-folder');
     expect(JSON.parse(line)).toMatchObject({ deep: { a: { b: { c: '[redacted]' } } } });
+  });
+
+  test('leaves words alone that a short secret is too, but where the field says secret', () => {
+    const [line = ''] = linesOf(
+      (log) => log.info({ taskQueue: 'passband', password: 'passband' }, 'listens'),
+      {
+        AWS_ACCESS_KEY_ID: 'passband',
+      },
+    );
+    expect(JSON.parse(line)).toMatchObject({ taskQueue: 'passband', password: '[redacted]' });
   });
 
   test('says nothing below its level', () => {
