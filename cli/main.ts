@@ -1,22 +1,15 @@
 #!/usr/bin/env node
 // passband: wires the commands, and turns whatever goes wrong into one line and an exit status.
 import { Command, CommanderError } from 'commander';
+import { enableCompileCache } from 'node:module';
 import { exitCodes, fail, note } from './output.ts';
-import { auditCommand } from './audit.ts';
-import { bandsCommand } from './bands.ts';
-import { calibrateCommand } from './calibrate.ts';
-import { checkCommand } from './check.ts';
-import { demoCommand } from './demo.ts';
-import { doctorCommand } from './doctor.ts';
-import { imagesCommand } from './images.ts';
-import { knownRateCommand } from './known-rate-serve.ts';
-import { sweepCommand } from './sweep.ts';
-import { trialCommand } from './trial.ts';
 import { version } from './version.ts';
-import { workerCommand } from './worker.ts';
 
 /** For what ends by itself: logs that are written, connections that are closed. */
 const afterFailureMs = 5_000;
+
+// What is imported from here on is compiled once a machine.
+enableCompileCache();
 
 const program = new Command('passband')
   .description('Grades terminal-agent tasks: verdicts from isolated offline sandboxes, bands from verdicts.')
@@ -32,20 +25,33 @@ const program = new Command('passband')
     },
   });
 
-for (const command of [
-  checkCommand,
-  auditCommand,
-  imagesCommand,
-  sweepCommand,
-  trialCommand,
-  bandsCommand,
-  calibrateCommand,
-  knownRateCommand,
-  workerCommand,
-  doctorCommand,
-  demoCommand,
-]) {
-  program.addCommand(inherit(command()));
+/** Each command's module with all that it needs is read when it is asked for: most take longer to read than to run. */
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  check: async () => (await import('./check.ts')).checkCommand(),
+  audit: async () => (await import('./audit.ts')).auditCommand(),
+  images: async () => (await import('./images.ts')).imagesCommand(),
+  sweep: async () => (await import('./sweep.ts')).sweepCommand(),
+  trial: async () => (await import('./trial.ts')).trialCommand(),
+  bands: async () => (await import('./bands.ts')).bandsCommand(),
+  calibrate: async () => (await import('./calibrate.ts')).calibrateCommand(),
+  'known-rate': async () => (await import('./known-rate-serve.ts')).knownRateCommand(),
+  worker: async () => (await import('./worker.ts')).workerCommand(),
+  doctor: async () => (await import('./doctor.ts')).doctorCommand(),
+  demo: async () => (await import('./demo.ts')).demoCommand(),
+};
+
+const asked = process.argv[2] ?? '';
+const versionFlags: readonly string[] = ['-V', '--version'];
+
+/** Whatever is no command's name is for a person who looks for one. */
+function namesToLoad(): readonly string[] {
+  if (versionFlags.includes(asked)) return [];
+  return Object.hasOwn(commands, asked) ? [asked] : Object.keys(commands);
+}
+
+for (const name of namesToLoad()) {
+  const command = await commands[name]?.();
+  if (command !== undefined) program.addCommand(inherit(command));
 }
 
 /** Subcommands do not take over exitOverride by themselves when they are added whole. */

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { doubledThings, foreignReplies, lostTrials, wrongVerdicts } from './checks.ts';
 import { effectsOf } from './effects.ts';
+import type { FaultKind } from './fault.ts';
 import { gatherEvidence, leftIn } from './evidence.ts';
 import { Injector } from './injector.ts';
-import { faultKinds } from './kinds.ts';
 import { isClean, reportOf, type FaultReport, type Findings } from './report.ts';
 import { scheduleOf } from './schedule.ts';
 import { openScene, trialsPerAttempt, type OpenScene } from './scene.ts';
@@ -16,6 +16,8 @@ export interface FaultsOptions {
   readonly count: number;
   /** Decides the faults and what the models mean. */
   readonly seed: number;
+  /** What may be injected. */
+  readonly kinds: readonly FaultKind[];
   readonly say: (line: string) => void;
   /** Aborted: nothing more is injected, and everything that was started is ended. */
   readonly signal: AbortSignal;
@@ -29,14 +31,14 @@ const stallMs = 25 * 60_000;
 
 /** Injects the faults and judges what came of it. Brings the cluster up where it is not, and leaves it up. */
 export async function runFaults(options: FaultsOptions): Promise<FaultReport> {
-  const { count, seed, say, signal } = options;
+  const { count, seed, kinds, say, signal } = options;
   const begun = performance.now();
-  const schedule = scheduleOf(faultKinds, count, seed);
+  const schedule = scheduleOf(kinds, count, seed);
   const scene = await openScene({ seed, say });
   let keep = true;
   try {
     const before = await namesIn(scene.cluster, scene.namespace);
-    const injector = new Injector({ seed, schedule, kinds: faultKinds, say });
+    const injector = new Injector({ seed, schedule, kinds, say });
     await runUnderFaults(scene, injector, options);
     signal.throwIfAborted();
     await scene.workers.stop();

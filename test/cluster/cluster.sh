@@ -1,5 +1,5 @@
 #!/bin/bash
-# cluster.sh up | down | status [--json]: a Kubernetes of two nodes on this machine, for the tests. Linux and root.
+# cluster.sh up | down | status [--json] | build: a Kubernetes of two nodes on this machine, for the tests. Linux and root.
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/versions.sh"
@@ -7,7 +7,7 @@ here=$(dirname "${BASH_SOURCE[0]}")
 # Bad usage: 64. A machine that cannot run it: 69, in one line.
 command=${1:-}
 case $command in
-  up | down | status) shift ;;
+  up | down | status | build) shift ;;
   *) sed -n '2s/^# //p' "$0" >&2; exit 64 ;;
 esac
 if [ "$(uname -s)" != Linux ] || [ "$(id -u)" != 0 ]; then

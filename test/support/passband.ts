@@ -16,6 +16,8 @@ export const exampleTasks = path.join(root, 'examples/tasks');
 /** What npm keeps there for its next start. */
 const npmsOwn = 'node-compile-cache';
 const mark = 'PASSBAND_TEST_SCENE';
+/** Compiled modules that all scenes share: a scene's own folder for temporary files is always empty. */
+const compileCache = path.join(root, 'node_modules/.cache/node-compile');
 /** A command that takes longer has hung: the slowest is a cold demo on a busy machine. */
 const commandLimitMs = 900_000;
 /** What ends after a command has ended: services and containers that were told to. */
@@ -69,6 +71,7 @@ export async function openScene(): Promise<Scene> {
   const env = {
     PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}`,
     TMPDIR: temporary,
+    NODE_COMPILE_CACHE: compileCache,
     PASSBAND_STORE: store,
     [mark]: id.slice(mark.length + 1),
   };

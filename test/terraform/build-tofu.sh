@@ -4,6 +4,10 @@ set -eu
 TOFU=1.12.6
 module=github.com/opentofu/opentofu
 folder=${XDG_CACHE_HOME:-$HOME/.cache}/passband/tofu-$TOFU
+mkdir -p "$folder"
+# One at a time: a second one finds it built.
+exec 9>"$folder/lock"
+flock 9
 if [ ! -x "$folder/tofu" ]; then
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT INT TERM
@@ -18,7 +22,6 @@ if [ ! -x "$folder/tofu" ]; then
   go mod tidy >tidy.log 2>&1 || { cat tidy.log >&2; exit 1; }
   echo "terraform: building OpenTofu $TOFU (some minutes, once)" >&2
   CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o tofu "$module/cmd/tofu"
-  mkdir -p "$folder"
   mv tofu "$folder/tofu.$$" && mv "$folder/tofu.$$" "$folder/tofu"
 fi
 echo "$folder/tofu"
