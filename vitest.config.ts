@@ -6,12 +6,15 @@ interface Options {
   readonly testTimeout: number;
   readonly exclude?: string[];
   readonly fileParallelism?: boolean;
+  readonly maxWorkers?: number;
   readonly isolate?: boolean;
   readonly execArgv?: string[];
   readonly globalSetup?: string[];
 }
 
 const oneByOne = { fileParallelism: false };
+/** Sweeps wait for most of their time: two files at once, whatever the machine has. */
+const twoAtOnce = { maxWorkers: 2 };
 /** Files that share a process share its modules too: nothing may be left behind in them. */
 const together = { isolate: false };
 
@@ -40,7 +43,7 @@ export default defineConfig({
       tier('engine', 'engine', { ...oneByOne, testTimeout: 180_000 }),
       tier('s3', 's3', { ...oneByOne, testTimeout: 120_000 }),
       tier('cluster', 'cluster', { ...oneByOne, testTimeout: 300_000 }),
-      tier('e2e', 'e2e', { ...oneByOne, testTimeout: 600_000 }),
+      tier('e2e', 'e2e', { ...twoAtOnce, testTimeout: 600_000 }),
     ],
   },
 });

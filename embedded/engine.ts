@@ -1,7 +1,7 @@
 // Finds a container engine that answers, or starts Podman's API service for as long as this process lives.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -89,7 +89,7 @@ exec 3<&0
 (cat <&3 > /dev/null; kill "$service") 2> /dev/null & watcher=$!
 wait "$service"; status=$?
 kill "$watcher" 2> /dev/null
-rm -rf "$dir"
+rm -rf --one-file-system "$dir"
 exit "$status"
 `;
 
@@ -98,11 +98,18 @@ async function startPodman(podman: string, env: NodeJS.ProcessEnv): Promise<Engi
   const socketPath = path.join(dir, 'podman.sock');
   const config = path.join(dir, 'containers.conf');
   await writeFile(config, await podmanConfig());
+  // A service that is killed while it builds an image leaves its work where it goes with the rest.
+  const work = path.join(dir, 'tmp');
+  await mkdir(work);
   // A process group of its own: Ctrl-C in a terminal reaches us first, and we end it when nothing needs it.
   const service = spawn(
     'sh',
     ['-c', guard, 'sh', dir, podman, 'system', 'service', '--time', '0', `unix://${socketPath}`],
-    { env: { ...env, CONTAINERS_CONF: config }, stdio: ['pipe', 'ignore', 'pipe'], detached: true },
+    {
+      env: { ...env, CONTAINERS_CONF: config, TMPDIR: work },
+      stdio: ['pipe', 'ignore', 'pipe'],
+      detached: true,
+    },
   );
   let errors = '';
   service.stderr.on('data', (chunk: Buffer) => {

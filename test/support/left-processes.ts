@@ -38,6 +38,11 @@ export async function processesRunning(command: string): Promise<LiveProcess[]> 
   return (await allProcesses()).filter((found) => found.command.startsWith(command));
 }
 
+/** Processes that name something anywhere in their command line. */
+export async function processesNaming(text: string): Promise<LiveProcess[]> {
+  return (await allProcesses()).filter((found) => found.command.includes(text));
+}
+
 /** Processes whose environment holds `NAME=VALUE`, whoever their parent is by now. */
 export async function processesMarked(assignment: string): Promise<LiveProcess[]> {
   const found: LiveProcess[] = [];
