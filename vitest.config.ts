@@ -30,7 +30,7 @@ export default defineConfig({
       tier('unit', '*', {
         ...together,
         testTimeout: 20_000,
-        exclude: ['test/{embedded,worker,workflows,engine,s3,cluster,e2e}/**'],
+        exclude: ['test/{embedded,worker,workflows,engine,s3,cluster,nodes,e2e}/**'],
       }),
       tier('workflow', 'workflows', {
         ...together,
@@ -42,7 +42,9 @@ export default defineConfig({
       tier('server', '{embedded,worker}', { ...oneByOne, testTimeout: 60_000 }),
       tier('engine', 'engine', { ...oneByOne, testTimeout: 180_000 }),
       tier('s3', 's3', { ...oneByOne, testTimeout: 120_000 }),
-      tier('cluster', 'cluster', { ...oneByOne, testTimeout: 300_000 }),
+      tier('cluster', 'cluster', { ...twoAtOnce, testTimeout: 300_000 }),
+      // What breaks, drains or fills nodes: nothing else may run on them.
+      tier('nodes', 'nodes', { ...oneByOne, testTimeout: 300_000 }),
       tier('e2e', 'e2e', { ...twoAtOnce, testTimeout: 600_000 }),
     ],
   },

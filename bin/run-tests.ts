@@ -63,7 +63,7 @@ for (const stage of stages) {
   if (run.status === 0) passed += 1;
   else failed += 1;
 }
-for (const project of ['unit', 'server', 'workflow', 's3', 'engine', 'e2e', 'cluster']) {
+for (const project of ['unit', 'server', 'workflow', 's3', 'engine', 'e2e', 'cluster', 'nodes']) {
   if (project === 'cluster') cluster('up');
   runTier(project);
 }
