@@ -17,6 +17,8 @@ export const ReplyRecordSchema = z.strictObject({
   requestDigest: z.string(),
   text: z.string(),
   reasoning: z.string().nullable(),
+  /** The calls that it made; absent: none. */
+  toolCalls: z.array(z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() })).optional(),
   finishReason: z.enum(['stop', 'length']),
   promptIds: z
     .strictObject({

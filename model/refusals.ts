@@ -35,8 +35,12 @@ export function describe(asked: Asked, what: string): string {
 
 const samplingWireNames = new Set<string>(Object.values(samplingNames));
 
-/** A 400 or 422: the settings' fault where it names one of them, else our own. */
+/** vLLM's and SGLang's words where they were started without a tool parser. */
+const withoutToolParser = /enable-auto-tool-choice|tool-call-parser|tool.?parser/i;
+
+/** A 400 or 422: the settings' or the server's own fault where it names one of them, else ours. */
 function badRequestClass(error: WireError | null): FailureClass {
+  if (error !== null && withoutToolParser.test(error.message)) return 'ConfigInvalid';
   const param = error?.param ?? null;
   if (param !== null && samplingWireNames.has(param)) return 'ConfigInvalid';
   return 'Unexpected';

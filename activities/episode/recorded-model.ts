@@ -1,7 +1,8 @@
 // The Model port over its records: the n-th call answers from its record, else asks, writes the record, and goes on.
 import type { ReplyRecord } from '../../domain/episode.ts';
 import type { Answer, ChatMessage, Model } from '../../domain/ports.ts';
-import type { RawAnswer } from '../../model/answer.ts';
+import type { ToolCall, ToolOffer } from '../../domain/tools.ts';
+import type { RawAnswer, RawToolCall } from '../../model/answer.ts';
 import type { AskInput, ModelClient } from '../../model/client.ts';
 import { TimeUp } from './ending.ts';
 import { PromptIdsChain } from './prompt-ids.ts';
@@ -33,10 +34,10 @@ export class RecordedModel implements Model {
     this.#options = options;
   }
 
-  ask(messages: readonly ChatMessage[]): Promise<Answer> {
+  ask(messages: readonly ChatMessage[], offer?: ToolOffer): Promise<Answer> {
     return this.#session.call(async () => {
       const call = this.replies.length;
-      const requestDigest = digestOf(messages);
+      const requestDigest = digestOf(offer === undefined ? messages : { messages, offer });
       const { records, clock } = this.#session;
       const known = await records.find(replies, call, requestDigest);
       const record =
@@ -44,7 +45,7 @@ export class RecordedModel implements Model {
         (await records.write(
           replies,
           call,
-          this.#recordOf(await this.#askNow(messages), call, requestDigest),
+          this.#recordOf(await this.#askNow(messages, offer), call, requestDigest),
         ));
       if (record.kind === 'cut') {
         clock.chargeCutReply();
@@ -58,13 +59,14 @@ export class RecordedModel implements Model {
   }
 
   /** Asks the server. The time that is left runs from the first token on; when it is used up, the reply is cut. */
-  async #askNow(messages: readonly ChatMessage[]): Promise<Recorded> {
+  async #askNow(messages: readonly ChatMessage[], offer: ToolOffer | undefined): Promise<Recorded> {
     const { clock, signal, now } = this.#session;
     const startedAt = now().toISOString();
     const deadline = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const input: AskInput = {
       messages,
+      ...(offer === undefined ? {} : { offer }),
       sessionId: this.#options.sessionId,
       attempt: this.#options.attempt,
       signal: AbortSignal.any([signal, deadline.signal]),
@@ -93,6 +95,7 @@ export class RecordedModel implements Model {
       requestDigest,
       text: answer.text,
       reasoning: answer.reasoning,
+      ...(answer.toolCalls === undefined ? {} : { toolCalls: named(answer.toolCalls, call) }),
       finishReason: answer.finishReason,
       promptIds: answer.promptIds === null ? null : this.#ids.next(answer.promptIds),
       completionIds: answer.completionIds,
@@ -107,6 +110,16 @@ export class RecordedModel implements Model {
     const accounted = this.replies.reduce((sum, { times }) => sum + times.earlierTries, 0);
     return Math.max(0, this.#session.attempt - 1 - accounted);
   }
+}
+
+/** Every call under an id of its own: a server that gives none, or one twice, leaves the result without its call. */
+function named(calls: readonly RawToolCall[], call: number): ToolCall[] {
+  const seen = new Set<string>();
+  return calls.map(({ id, ...written }, at) => {
+    const own = id === null || seen.has(id) ? `call_${call}_${at + 1}` : id;
+    seen.add(own);
+    return { id: own, ...written };
+  });
 }
 
 /** What a record is made of: an answer, or that there was no time for one. */
@@ -131,6 +144,7 @@ function answerOf(record: ReplyRecord): Answer {
     kind: 'reply',
     text: record.text,
     reasoning: record.reasoning,
+    ...(record.toolCalls === undefined ? {} : { toolCalls: record.toolCalls }),
     finishReason: record.finishReason,
     promptTokens: record.usage.promptTokens,
     completionTokens: record.usage.completionTokens,

@@ -40,7 +40,7 @@ export function trajectoryOf(input: TrajectoryInput): Atif {
 }
 
 function stepOf(step: TrajectoryStep, id: number, { replies, modelName }: TrajectoryInput): AtifStep {
-  const { reasoning, toolCalls, observation, call } = step;
+  const { reasoning, toolCalls, observation, results, call } = step;
   const reply = call === undefined ? undefined : replies[call];
   const [only, ...others] = toolCalls ?? [];
   return {
@@ -60,6 +60,11 @@ function stepOf(step: TrajectoryStep, id: number, { replies, modelName }: Trajec
     ...(observation !== undefined && {
       observation: {
         results: [{ ...(only && others.length === 0 && { source_call_id: only.id }), content: observation }],
+      },
+    }),
+    ...(results !== undefined && {
+      observation: {
+        results: results.map(({ callId, content }) => ({ source_call_id: callId, content })),
       },
     }),
     ...(reply && { metrics: metricsOf(reply) }),
