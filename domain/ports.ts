@@ -69,7 +69,12 @@ export type Answer =
       readonly promptTokens: number;
       readonly completionTokens: number;
     }
-  | { readonly kind: 'overflow'; readonly message: string };
+  | {
+      readonly kind: 'overflow';
+      readonly message: string;
+      /** Tokens that a prompt may have, where the message tells the context's length. */
+      readonly promptTokensLimit?: number;
+    };
 
 export interface Model {
   readonly name: string;
@@ -86,6 +91,37 @@ export interface Model {
 export type ScaffoldEnding =
   'completed' | 'turn-limit' | 'out-of-context' | 'out-of-output' | 'no-valid-call' | 'terminal-lost';
 
+/** One question and its answer of a compaction, asked beside the chat. */
+export interface CompactionPart {
+  readonly name: 'summary' | 'questions' | 'answers' | 'short-summary';
+  /** What was said before the question. */
+  readonly history: readonly ChatMessage[];
+  readonly question: string;
+  /** Null where no whole answer came. */
+  readonly answer: { readonly text: string; readonly reasoning: string | null } | null;
+  readonly call: number;
+}
+
+/** A chat that came near the context's limit, or over it, and was replaced by a shorter one. */
+export interface Compaction {
+  /** From 1, in its episode. */
+  readonly ordinal: number;
+  readonly trigger: 'threshold' | 'overflow';
+  /**
+   * What the model goes on from: its own summary with answers, a short summary, the screen alone, the first message
+   * anew where nothing was left of the chat; `none`: the chat stays as it was.
+   */
+  readonly outcome: 'summary' | 'short-summary' | 'screen' | 'restart' | 'none';
+  /** Length of the chat before it in tokens: an estimate. */
+  readonly tokensEstimate: number;
+  readonly limitTokens: number;
+  readonly parts: readonly CompactionPart[];
+  readonly before: readonly ChatMessage[];
+  readonly after: readonly ChatMessage[];
+  /** The trajectory goes on in a file of its own. */
+  readonly splits: boolean;
+}
+
 /** One step of an episode in the shape of ATIF, kept by the scaffold for the trajectory. */
 export interface TrajectoryStep {
   readonly source: 'system' | 'user' | 'agent';
@@ -101,6 +137,8 @@ export interface TrajectoryStep {
   readonly results?: readonly { readonly callId: string; readonly content: string }[];
   /** Index of the model call (from 0) whose metrics belong to this step. */
   readonly call?: number;
+  /** Of a system step: what was done to the chat here. */
+  readonly compaction?: Compaction;
 }
 
 export interface EpisodeEnd {

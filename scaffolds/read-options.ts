@@ -31,7 +31,7 @@ export function readOptions<S extends z.ZodObject>(
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const what =
-    issue?.code === 'unrecognized_keys'
+    issue?.code === 'unrecognized_keys' && issue.path.length === 0
       ? explainUnknown(issue.keys[0] ?? '', Object.keys(schema.shape))
       : `option ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`;
   throw new InputError(`scaffold ${scaffold}: ${what}`);

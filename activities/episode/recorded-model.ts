@@ -4,9 +4,11 @@ import type { Answer, ChatMessage, Model } from '../../domain/ports.ts';
 import type { ToolCall, ToolOffer } from '../../domain/tools.ts';
 import type { RawAnswer, RawToolCall } from '../../model/answer.ts';
 import type { AskInput, ModelClient } from '../../model/client.ts';
+import { contextLengthIn } from '../../model/overflow.ts';
 import { TimeUp } from './ending.ts';
 import { PromptIdsChain } from './prompt-ids.ts';
 import type { EpisodeSession } from './session.ts';
+import { readContextTokens } from './recorded-context.ts';
 import { digestOf, replies } from './turn-records.ts';
 
 /** What setTimeout takes; a longer one would fire at once. */
@@ -17,7 +19,9 @@ export interface RecordedModelOptions {
   readonly sessionId: string;
   readonly attempt: number;
   /** Asked for when a call has no record: an episode that goes on from its records needs no endpoint for them. */
-  readonly client: () => Promise<Pick<ModelClient, 'ask'>>;
+  readonly client: () => Promise<Pick<ModelClient, 'ask' | 'probe'>>;
+  /** Of the sampling: what a server keeps of its context for the reply. */
+  readonly maxTokens: number | null;
 }
 
 export class RecordedModel implements Model {
@@ -27,6 +31,7 @@ export class RecordedModel implements Model {
   readonly #session: EpisodeSession;
   readonly #options: RecordedModelOptions;
   readonly #ids = new PromptIdsChain();
+  #context: { readonly tokens: number | null } | null = null;
 
   constructor(session: EpisodeSession, options: RecordedModelOptions) {
     this.name = options.name;
@@ -54,9 +59,16 @@ export class RecordedModel implements Model {
       this.replies.push(record);
       this.#ids.take(record);
       clock.chargeReply(record);
-      return answerOf(record);
+      return answerOf(record, this.#options.maxTokens);
     });
   }
+
+  readonly promptTokensLimit = (): Promise<number | null> =>
+    this.#session.call(async () => {
+      this.#context ??= { tokens: await readContextTokens(this.#session, this.#options.client) };
+      const { tokens } = this.#context;
+      return tokens === null ? null : promptLimit(tokens, this.#options.maxTokens);
+    });
 
   /** Asks the server. The time that is left runs from the first token on; when it is used up, the reply is cut. */
   async #askNow(messages: readonly ChatMessage[], offer: ToolOffer | undefined): Promise<Recorded> {
@@ -138,8 +150,19 @@ const cutReply = (startedAt: string, afterMs: number): Recorded => ({
   times: { startedAt, firstTokenMs: 0, lastTokenMs: afterMs },
 });
 
-function answerOf(record: ReplyRecord): Answer {
-  if (record.kind === 'overflow') return { kind: 'overflow', message: record.text };
+/** A reply takes one token at least. */
+const promptLimit = (contextTokens: number, maxTokens: number | null): number =>
+  Math.max(1, contextTokens - (maxTokens ?? 1));
+
+function answerOf(record: ReplyRecord, maxTokens: number | null): Answer {
+  if (record.kind === 'overflow') {
+    const told = contextLengthIn(record.text);
+    return {
+      kind: 'overflow',
+      message: record.text,
+      ...(told === null ? {} : { promptTokensLimit: promptLimit(told, maxTokens) }),
+    };
+  }
   return {
     kind: 'reply',
     text: record.text,

@@ -127,6 +127,7 @@ async function setStage(
     name: actor.kind === 'model' ? actor.model.name : 'none',
     sessionId: sessionIdOf(grading, step.name),
     attempt: grading.identity.attempt,
+    maxTokens: actor.kind === 'model' ? (actor.model.sampling.maxTokens ?? null) : null,
     client: async () => {
       if (actor.kind === 'gate') throw new Error(`the scaffold ${actor.agent} asks no model`);
       return world.models.for(actor.model, await readSettings(world, plan.sweep));

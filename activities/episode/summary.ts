@@ -7,7 +7,7 @@ import { readArchive } from '../archives.ts';
 import type { World } from '../world.ts';
 import type { AgentClock } from './clock.ts';
 import type { RecordedModel } from './recorded-model.ts';
-import { trajectoryOf } from './trajectory.ts';
+import { trajectoriesOf } from './trajectories.ts';
 
 /** The recorder inside stops at this size as well. */
 const recordingLimitBytes = 64 * 1024 ** 2;
@@ -38,7 +38,7 @@ export async function summarise(world: World, facts: EpisodeFacts): Promise<Epis
   const { replies } = facts.model;
   const json = (value: unknown): Promise<Ref> =>
     world.store.putBlob(Buffer.from(`${JSON.stringify(value)}\n`));
-  const trajectory = trajectoryOf({
+  const [own, ...further] = trajectoriesOf({
     sessionId: facts.sessionId,
     agent: { name: facts.scaffold.name, version: facts.scaffold.version },
     modelName: facts.scaffold.needsModel ? facts.model.name : null,
@@ -58,9 +58,27 @@ export async function summarise(world: World, facts: EpisodeFacts): Promise<Epis
     outputTokens: replies.reduce((sum, { usage }) => sum + usage.completionTokens, 0),
     tokensEstimated: replies.some(({ usage }) => usage.estimated),
     oomKills: Math.max(0, oomKills - facts.oomKillsBefore),
-    trajectory: await json(trajectory),
-    messages: await json({ format: 'passband.messages', version: 1, messages: facts.notes.messages }),
+    trajectory: await json(own.trajectory),
+    ...(further.length > 0 && {
+      furtherTrajectories: await Promise.all(
+        further.map(async ({ name, trajectory }) => ({ name, ref: await json(trajectory) })),
+      ),
+    }),
+    messages: await json(messagesOf(facts.notes)),
     recording,
+  };
+}
+
+/** The chat as it ended; and, where it was replaced, as it stood before each time. */
+function messagesOf({ steps, messages }: EpisodeNotes): Readonly<Record<string, unknown>> {
+  const earlier = steps.flatMap(({ compaction }) =>
+    compaction === undefined || compaction.outcome === 'none' ? [] : [compaction.before],
+  );
+  return {
+    format: 'passband.messages',
+    version: 1,
+    messages,
+    ...(earlier.length > 0 && { earlier }),
   };
 }
 

@@ -7,7 +7,7 @@ import { parseTerminus2Options } from './options.ts';
 export const terminus2: Scaffold = {
   name: 'terminus-2',
   // The reference's version, then ours: any change of words, parsing or order of calls raises it.
-  version: '2.0.0-passband.1',
+  version: '2.0.0-passband.2',
   needsSolution: false,
   needsModel: true,
   parseOptions: (options) => ({ ...parseTerminus2Options(options) }),
