@@ -2,7 +2,7 @@
 import type { Answer, ChatMessage, EpisodeEnd, EpisodeTools, TrajectoryStep } from '../../domain/ports.ts';
 import type { ToolCall } from '../../domain/tools.ts';
 import type { BashOptions } from './options.ts';
-import { argumentsOf, parseCall, type ParsedCall } from './parse-call.ts';
+import { argumentsOf, holdsCall, parseCall, type ParsedCall } from './parse-call.ts';
 import { shellCommand } from './shell.ts';
 import { offerOf } from './tools.ts';
 import {
@@ -35,6 +35,8 @@ function messageOf({ text, reasoning, toolCalls }: Reply, handBack: boolean): Ch
 function stepOf({ text, reasoning }: Reply, call: number): TrajectoryStep {
   return { source: 'agent', message: text, ...(reasoning === null ? {} : { reasoning }), call };
 }
+
+const isAnswer = (text: string): boolean => text.trim() !== '' && !holdsCall(text);
 
 const loggedCall = (call: ToolCall): NonNullable<TrajectoryStep['toolCalls']>[number] => ({
   id: call.id,
@@ -85,7 +87,7 @@ class Episode {
       cut = 0;
       const calls = answer.toolCalls ?? [];
       this.say(messageOf(answer, this.#options.interleaved_thinking));
-      if (calls.length === 0 && finish === 'answer' && answer.text.trim() !== '') {
+      if (calls.length === 0 && finish === 'answer' && isAnswer(answer.text)) {
         this.#tools.log(stepOf(answer, call));
         return { ending: 'completed', detail: null };
       }
@@ -116,7 +118,7 @@ class Episode {
   }
 
   #refuse(reply: Reply, call: number): Turn {
-    const said = noCallMessage(this.#options.finish);
+    const said = noCallMessage(this.#options.finish, holdsCall(reply.text));
     this.say({ role: 'user', content: said });
     this.#tools.log({ ...stepOf(reply, call), observation: said });
     return { valid: false, submitted: false };

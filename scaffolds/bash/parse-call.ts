@@ -57,3 +57,10 @@ export function parseCall(call: ToolCall, options: BashOptions): ParsedCall {
   const timeoutSec = Math.min(timeout_sec ?? options.command_timeout_sec, options.max_command_timeout_sec);
   return { kind: 'run', command, timeoutSec };
 }
+
+/** How models write calls; a server's parser takes these out of the text, but for those that it cannot read. */
+const callMarks =
+  /<\|?tool_(?:calls?|code)(?:_section)?(?:_begin)?\|?>|<function[=_]|<invoke name=|\[TOOL_CALLS?\]|<\|python_tag\|>|<｜tool▁calls?▁begin｜>|```tool_(?:call|code)/;
+
+/** Whether a text holds a call that the server left in it: it is no answer. */
+export const holdsCall = (text: string): boolean => callMarks.test(text);

@@ -16,11 +16,20 @@ const ends = {
 export const systemPrompt = ({ prompt, finish }: BashOptions): string =>
   prompt?.text ?? `${work}\n\n${ends[finish]}`;
 
+const goOn = {
+  answer: 'Go on with the tool bash; when the whole task is done, say so in a reply without a call.',
+  submit: 'Go on with the tool bash; when the whole task is done, call the tool submit.',
+} as const;
+
 /** What is said of a turn that called nothing. */
-export const noCallMessage = (finish: BashOptions['finish']): string =>
-  finish === 'submit'
-    ? 'Your last reply called no tool. Go on with the tool bash; when the whole task is done, call the tool submit.'
-    : 'Your last reply was empty. Go on with the tool bash; when the whole task is done, say so in a reply without a call.';
+export function noCallMessage(finish: BashOptions['finish'], unread: boolean): string {
+  const what = unread
+    ? 'Your last reply holds a tool call that could not be read, and nothing was run.'
+    : finish === 'submit'
+      ? 'Your last reply called no tool.'
+      : 'Your last reply was empty.';
+  return `${what} ${goOn[finish]}`;
+}
 
 export const lengthMessage =
   'Your last reply was longer than one reply may be and was cut off; nothing of it was done. Please send a shorter one. Write a long file in several calls.';

@@ -254,9 +254,19 @@ describe('a reply that calls tools', () => {
     expect(JSON.parse(server.seen.at(-1)?.body ?? '')).not.toHaveProperty('tool_choice');
   });
 
-  it('is refused as a fault of the configuration by a server that was started without a tool parser', async () => {
-    const said = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set';
-    server.use(reply(400, JSON.stringify({ error: { message: said, type: 'BadRequestError', code: 400 } })));
-    await expect(ask()).rejects.toMatchObject({ failureClass: 'ConfigInvalid' });
-  });
+  it.each([
+    [400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'],
+    [400, 'tool_choice="required" requires --tool-call-parser to be set'],
+    [400, 'registry.ollama.ai/library/tiny does not support tools'],
+    [500, 'tools param requires --jinja flag'],
+    [422, 'Tools are not supported by this model'],
+  ])(
+    'is refused as a fault of the configuration where the server takes no tools: %i %s',
+    async (status, said) => {
+      server.use(
+        reply(status, JSON.stringify({ error: { message: said, type: 'BadRequestError', code: status } })),
+      );
+      await expect(ask()).rejects.toMatchObject({ failureClass: 'ConfigInvalid' });
+    },
+  );
 });

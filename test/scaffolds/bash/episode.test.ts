@@ -172,6 +172,20 @@ describe('the end', () => {
     expect(fake.asked[1]?.at(-1)?.content).toMatch(/was empty/);
   });
 
+  it.each([
+    '<tool_call>{"name": "bash", "arguments": {"command": "ls"}',
+    '<function=bash>\n<parameter=command>ls</parameter>',
+    '[TOOL_CALLS]bash{"command": "ls"}',
+    '<|tool_calls_section_begin|>',
+    'I look. <|python_tag|>{"name": "bash"}',
+    '```tool_call\nbash(command="ls")\n```',
+  ])('is no text that holds a call which the server could not read: %s', async (text) => {
+    const fake = await play([text, 'done']);
+    expect(fake.asked).toHaveLength(2);
+    expect(fake.asked[1]?.at(-1)?.content).toMatch(/could not be read/);
+    expect((await play([text, text, text])).end.ending).toBe('no-valid-call');
+  });
+
   it('is the limit of turns', async () => {
     const fake = await play([calls(runs('a')), calls(runs('b'))], { max_turns: 2 });
     expect(fake.end).toEqual({ ending: 'turn-limit', detail: '2 turns' });
