@@ -1,7 +1,7 @@
 // The Model port over its records: the n-th call answers from its record, else asks, writes the record, and goes on.
 import type { ReplyRecord } from '../../domain/episode.ts';
 import type { Answer, ChatMessage, Model } from '../../domain/ports.ts';
-import type { ToolCall, ToolOffer } from '../../domain/tools.ts';
+import type { ToolCall, ToolDefinition, ToolOffer } from '../../domain/tools.ts';
 import type { RawAnswer, RawToolCall } from '../../model/answer.ts';
 import type { AskInput, ModelClient } from '../../model/client.ts';
 import { contextLengthIn } from '../../model/overflow.ts';
@@ -28,6 +28,8 @@ export class RecordedModel implements Model {
   readonly name: string;
   /** Records of the calls that were answered so far, in order: a reply that was cut is none. */
   readonly replies: ReplyRecord[] = [];
+  /** What the last request offered. */
+  tools: readonly ToolDefinition[] = [];
   readonly #session: EpisodeSession;
   readonly #options: RecordedModelOptions;
   readonly #ids = new PromptIdsChain();
@@ -42,6 +44,7 @@ export class RecordedModel implements Model {
   ask(messages: readonly ChatMessage[], offer?: ToolOffer): Promise<Answer> {
     return this.#session.call(async () => {
       const call = this.replies.length;
+      this.tools = offer?.tools ?? [];
       const requestDigest = digestOf(offer === undefined ? messages : { messages, offer });
       const { records, clock } = this.#session;
       const known = await records.find(replies, call, requestDigest);

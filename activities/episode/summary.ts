@@ -8,6 +8,7 @@ import type { World } from '../world.ts';
 import type { AgentClock } from './clock.ts';
 import type { RecordedModel } from './recorded-model.ts';
 import { trajectoriesOf } from './trajectories.ts';
+import { toolDefinitions } from './trajectory.ts';
 
 /** The recorder inside stops at this size as well. */
 const recordingLimitBytes = 64 * 1024 ** 2;
@@ -46,6 +47,7 @@ export async function summarise(world: World, facts: EpisodeFacts): Promise<Epis
     instruction: facts.instruction,
     steps: facts.notes.steps,
     replies,
+    tools: facts.model.tools,
   });
   const { oomKills, recording } = await lastLook(world, facts);
   return {
@@ -64,19 +66,22 @@ export async function summarise(world: World, facts: EpisodeFacts): Promise<Epis
         further.map(async ({ name, trajectory }) => ({ name, ref: await json(trajectory) })),
       ),
     }),
-    messages: await json(messagesOf(facts.notes)),
+    messages: await json(messagesOf(facts)),
     recording,
   };
 }
 
-/** The chat as it ended; and, where it was replaced, as it stood before each time. */
-function messagesOf({ steps, messages }: EpisodeNotes): Readonly<Record<string, unknown>> {
+/** The chat as it ended, with the tools that it was offered; and, where it was replaced, as it stood before each time. */
+function messagesOf({ notes, model }: EpisodeFacts): Readonly<Record<string, unknown>> {
+  const { steps, messages } = notes;
+  const tools = toolDefinitions(model.tools);
   const earlier = steps.flatMap(({ compaction }) =>
     compaction === undefined || compaction.outcome === 'none' ? [] : [compaction.before],
   );
   return {
     format: 'passband.messages',
     version: 1,
+    ...(tools.length > 0 && { tools }),
     messages,
     ...(earlier.length > 0 && { earlier }),
   };

@@ -73,7 +73,7 @@ async function work(lostAt = Infinity): Promise<Worked> {
     name: 'm',
     sessionId: 's/t/m/x/1/1/main',
     attempt: 1,
-    ...{ maxTokens: null },
+    maxTokens: null,
     client: () =>
       Promise.resolve({
         ask: (input: AskInput) => {
@@ -165,7 +165,11 @@ describe('the bash scaffold over records', () => {
       instruction: 'Do it.',
       steps,
       replies: model.replies,
+      tools: model.tools,
     });
+    expect(trajectory.agent.tool_definitions).toMatchObject([
+      { type: 'function', function: { name: 'bash', parameters: { required: ['command'] } } },
+    ]);
     expect(trajectory.steps[2]?.observation?.results).toEqual([
       { source_call_id: 'a', content: 'out of one' },
       { source_call_id: 'call_0_2', content: 'out of two' },
