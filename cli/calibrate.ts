@@ -6,6 +6,7 @@ import { SweepSettingsSchema } from '../domain/sweep.ts';
 import { readJson } from '../store/objects.ts';
 import { calibrate, type Calibration } from '../instruments/calibrate.ts';
 import { rateOf } from '../instruments/known-rate/intent.ts';
+import { scaffoldNamed } from '../scaffolds/index.ts';
 import type { Store } from '../store/port.ts';
 import { readPlan } from '../store/verdicts.ts';
 import { rateText } from './numbers.ts';
@@ -33,11 +34,11 @@ export async function calibrateSweep(
   const seed = given ?? settings?.seed ?? defaultSeed;
   const trials = await readTrials(store, await readPlan(store, sweep));
   const known = trials.filter(
-    ({ trial }) => rateOf(trial.model.name) !== null && trial.scaffold.name === 'terminus-2',
+    ({ trial }) => rateOf(trial.model.name) !== null && scaffoldNamed(trial.scaffold.name).needsModel,
   );
   if (known.length === 0) {
     throw new InputError(
-      `sweep ${sweep} has no trial of a known-rate model under terminus-2: there is nothing to calibrate against`,
+      `sweep ${sweep} has no trial of a known-rate model under a scaffold that asks one: there is nothing to calibrate against`,
     );
   }
   return calibrate(

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { FailureClass } from '../domain/failures.ts';
 import { InputError } from '../domain/errors.ts';
 import { firstIssue, inWords } from '../domain/input-issues.ts';
+import { scaffolds } from '../scaffolds/index.ts';
 import { formatLabels, splitsOf } from './bands.ts';
 import { defaultSeed, seedOf } from './calibrate.ts';
 import { collect, positiveInt } from './numbers.ts';
@@ -243,7 +244,11 @@ export function sweepStartCommand(): Command {
       'a model and the base URL of its OpenAI-compatible server (known-rate-P, an instrument that solves with probability P, needs no URL without --temporal); may be repeated',
       collect,
     )
-    .option('--scaffold <name>', 'terminus-2 (default), oracle, nop; may be repeated', collect)
+    .option(
+      '--scaffold <name>',
+      `${scaffolds.map(({ name }) => name).join(', ')} (default: terminus-2); may be repeated`,
+      collect,
+    )
     .option('--attempts <k>', 'attempts of each task by each model (default: 8)', positiveInt)
     .option('--concurrency <n>', 'trials that run at once (default: 4)', positiveInt)
     .addOption(

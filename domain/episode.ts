@@ -17,6 +17,8 @@ export const ReplyRecordSchema = z.strictObject({
   requestDigest: z.string(),
   text: z.string(),
   reasoning: z.string().nullable(),
+  /** The calls that it made; absent: none. */
+  toolCalls: z.array(z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() })).optional(),
   finishReason: z.enum(['stop', 'length']),
   promptIds: z
     .strictObject({
@@ -69,6 +71,15 @@ export const ObservationRecordSchema = z.strictObject({
 });
 export type ObservationRecord = z.infer<typeof ObservationRecordSchema>;
 
+/** Written once, before the first compaction can follow from it: what the server said of its context. */
+export const ContextRecordSchema = z.strictObject({
+  format: z.literal('passband.context'),
+  version: z.literal(1),
+  requestDigest: z.string(),
+  /** Null where the server does not tell. */
+  contextTokens: z.int().positive().nullable(),
+});
+
 export const EpisodeSummarySchema = z.strictObject({
   chargedMs: z.number().min(0),
   nominalMs: z.number().min(0).nullable(),
@@ -82,6 +93,8 @@ export const EpisodeSummarySchema = z.strictObject({
   /** Processes of the sandbox that the kernel killed for memory while the episode went on. */
   oomKills: z.int().min(0),
   trajectory: RefSchema,
+  /** By file name: what the trajectory refers to, after a compaction. Absent: nothing. */
+  furtherTrajectories: z.array(z.strictObject({ name: z.string(), ref: RefSchema })).optional(),
   messages: RefSchema,
   recording: RefSchema.nullable(),
 });

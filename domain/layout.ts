@@ -51,6 +51,9 @@ export const replyKey = (generation: string, step: number, call: number): string
   `${generation}s${ordinal(step, 2)}/turns/${ordinal(call, 5)}-reply.json`;
 export const observationKey = (generation: string, step: number, call: number): string =>
   `${generation}s${ordinal(step, 2)}/turns/${ordinal(call, 5)}-observation.json`;
+/** The model's context as an episode's scaffold was told it. */
+export const contextKey = (generation: string, step: number): string =>
+  `${generation}s${ordinal(step, 2)}/turns/context.json`;
 /** One small JSON object a phase, so that a phase asked again answers from it. */
 export const phaseKey = (generation: string, step: number, phase: string): string =>
   `${generation}s${ordinal(step, 2)}/${phase}.json`;

@@ -1,5 +1,9 @@
 // What one request to a model gives: everything that a reply record holds, with the prompt's ids whole.
 import type { ReplyRecord } from '../domain/episode.ts';
+import type { ToolCall } from '../domain/tools.ts';
+
+/** A call as the server sent it: some give no id. */
+export type RawToolCall = Omit<ToolCall, 'id'> & { readonly id: string | null };
 
 /**
  * One complete answer. `kind: 'overflow'`: the server said that the prompt does not fit its context; `text` is then
@@ -10,6 +14,8 @@ export interface RawAnswer {
   readonly text: string;
   /** reasoning_content, apart from the text; null where the server sent none. */
   readonly reasoning: string | null;
+  /** Absent: the reply made none. The last one is not whole where the reply was cut by its length. */
+  readonly toolCalls?: readonly RawToolCall[];
   readonly finishReason: ReplyRecord['finishReason'];
   /** Exact ids of the whole prompt; null where the server gave none. */
   readonly promptIds: number[] | null;

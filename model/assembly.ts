@@ -4,6 +4,7 @@ import type { RawAnswer } from './answer.ts';
 import { ChunkSchema, wireErrorOf, type WireChoice, type WireError, type WireUsage } from './chunks.ts';
 import { readFinishReason } from './finish-reasons.ts';
 import { parseJson } from './refusals.ts';
+import { ToolCallAssembly } from './tool-calls.ts';
 
 /** What one event brought: `token` moves the reply on, `finish` ends it, `done` is [DONE]. */
 export type Progress = 'token' | 'finish' | 'done' | 'other';
@@ -36,7 +37,10 @@ export class ReplyAssembly {
   readonly #reasoning: string[] = [];
   readonly #ids: number[] = [];
   readonly #logprobs: number[] = [];
+  readonly #toolCalls = new ToolCallAssembly();
   #idsMissing = false;
+  /** A part of a call came without ids: parsers hold text back, so that the usage alone can tell whether any is missing. */
+  #idsUnsure = false;
   #promptIds: number[] | null = null;
   #usage: WireUsage | null = null;
   #finish: FinishReason | null = null;
@@ -80,9 +84,14 @@ export class ReplyAssembly {
     if (reasoning !== '') this.#reasoning.push(reasoning);
     for (const id of ids) this.#ids.push(id);
     for (const { logprob } of choice.logprobs?.content ?? []) this.#logprobs.push(logprob);
+    const calls = choice.delta?.tool_calls ?? [];
+    const old = choice.delta?.function_call;
+    this.#toolCalls.take(old ? [...calls, { index: 0, function: old }] : calls);
+    const called = calls.length > 0 || Boolean(old);
     const brought = text !== '' || reasoning !== '';
     if (brought && ids.length === 0) this.#idsMissing = true;
-    const token = brought || ids.length > 0;
+    if (called && ids.length === 0) this.#idsUnsure = true;
+    const token = brought || called || ids.length > 0;
     if (token) {
       this.#firstTokenMs ??= atMs;
       this.#lastTokenMs = atMs;
@@ -111,16 +120,19 @@ export class ReplyAssembly {
     }
     const text = this.#text.join('');
     const reasoning = this.#reasoning.length === 0 ? null : this.#reasoning.join('');
+    const toolCalls = this.#toolCalls.calls;
+    const written = toolCalls.map((call) => call.name + call.arguments).join('');
     const completionIds = this.#completionIds();
     return {
       kind: 'reply',
       text,
       reasoning,
+      ...(toolCalls.length === 0 ? {} : { toolCalls }),
       finishReason: this.#finish ?? 'stop',
       promptIds: this.#promptIds,
       completionIds,
       logprobs: this.#alignedLogprobs(completionIds),
-      usage: this.#countTokens(promptText, text + (reasoning ?? '')),
+      usage: this.#countTokens(promptText, text + (reasoning ?? '') + written),
       times: { startedAt, firstTokenMs: this.#firstTokenMs, lastTokenMs: this.#lastTokenMs ?? endedMs },
     };
   }
@@ -129,6 +141,7 @@ export class ReplyAssembly {
   #completionIds(): number[] | null {
     if (this.#ids.length === 0 || this.#idsMissing) return null;
     const counted = this.#usage?.completion_tokens ?? null;
+    if (counted === null && this.#idsUnsure) return null;
     return counted !== null && counted !== this.#ids.length ? null : this.#ids;
   }
 

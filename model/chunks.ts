@@ -10,10 +10,26 @@ const UsageSchema = z.object({
 });
 export type WireUsage = z.infer<typeof UsageSchema>;
 
+const FunctionSchema = z.object({
+  name: z.string().nullish(),
+  /** A piece of the text; some servers send the whole as an object. */
+  arguments: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
+});
+
+const ToolCallSchema = z.object({
+  index: count.nullish(),
+  id: z.string().nullish(),
+  function: FunctionSchema.nullish(),
+});
+export type WireToolCall = z.infer<typeof ToolCallSchema>;
+
 const DeltaSchema = z.object({
   content: z.string().nullish(),
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
+  tool_calls: z.array(ToolCallSchema).nullish(),
+  /** What was before `tool_calls`: one call, without an id. */
+  function_call: FunctionSchema.nullish(),
 });
 
 const ChoiceSchema = z.object({

@@ -5,6 +5,7 @@ import { Agent, request, type Dispatcher } from 'undici';
 import { ClassifiedError } from '../domain/errors.ts';
 import type { ChatMessage } from '../domain/ports.ts';
 import type { Sampling } from '../domain/sweep.ts';
+import type { ToolOffer } from '../domain/tools.ts';
 import { readRetryAfterMs } from '../domain/retry-after.ts';
 import type { RawAnswer } from './answer.ts';
 import { BrokenReply, ErrorInStream, ReplyAssembly } from './assembly.ts';
@@ -36,6 +37,8 @@ export interface ModelClientOptions {
 
 export interface AskInput {
   readonly messages: readonly ChatMessage[];
+  /** Tools that the reply may call; absent: none. */
+  readonly offer?: ToolOffer;
   /** Sent as X-Session-ID: routing by prefix cache, and the identity that known-rate models read. */
   readonly sessionId: string;
   /** The trial's attempt ordinal, from 1: a sampling seed is moved by it, or k attempts would be one attempt k times. */
@@ -181,16 +184,18 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
 
   const ask = async ({
     messages,
+    offer,
     sessionId,
     attempt,
     maxTokens,
     signal,
     onFirstToken,
   }: AskInput): Promise<RawAnswer> => {
-    const body = chatBody(options.servedName, messages, {
+    const sampling = {
       ...samplingOf(options.sampling, attempt),
       ...(maxTokens === undefined ? {} : { maxTokens }),
-    });
+    };
+    const body = chatBody(options.servedName, { messages, sampling, offer });
     const clock = new RequestClock(signal);
     const startedAt = new Date().toISOString();
     const started = performance.now();

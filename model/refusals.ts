@@ -35,6 +35,10 @@ export function describe(asked: Asked, what: string): string {
 
 const samplingWireNames = new Set<string>(Object.values(samplingNames));
 
+/** Of servers that were started without a tool parser (vLLM, SGLang, llama.cpp), or whose model has no tools (Ollama). */
+const takesNoTools =
+  /enable-auto-tool-choice|tool-call-parser|tools param requires|not support (?:tools|function calling)|tools are not supported/i;
+
 /** A 400 or 422: the settings' fault where it names one of them, else our own. */
 function badRequestClass(error: WireError | null): FailureClass {
   const param = error?.param ?? null;
@@ -50,6 +54,7 @@ function notFoundClass(error: WireError | null): FailureClass {
 }
 
 function classOfStatus(status: number, error: WireError | null): FailureClass {
+  if (error !== null && takesNoTools.test(error.message)) return 'ConfigInvalid';
   if (status === 400 || status === 422) return badRequestClass(error);
   if (status === 401 || status === 402 || status === 403 || status === 407) return 'Forbidden';
   if (status === 404) return notFoundClass(error);

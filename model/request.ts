@@ -1,6 +1,7 @@
 // The body of one request: chat messages, sampling, and all that vLLM can be asked to tell of the tokens.
 import type { ChatMessage } from '../domain/ports.ts';
 import type { Sampling } from '../domain/sweep.ts';
+import type { ToolCall, ToolDefinition, ToolOffer } from '../domain/tools.ts';
 
 /** Sampling settings by their name on the wire: a refusal that names one is a fault of the settings. */
 export const samplingNames = {
@@ -22,18 +23,45 @@ function wireSampling(sampling: Sampling): Record<string, unknown> {
   );
 }
 
-const wireMessage = ({ role, content, reasoning }: ChatMessage): Record<string, string> =>
-  reasoning === undefined ? { role, content } : { role, content, reasoning_content: reasoning };
+const wireCall = ({ id, name, arguments: written }: ToolCall): object => ({
+  id,
+  type: 'function',
+  function: { name, arguments: written },
+});
+
+function wireMessage({ role, content, reasoning, toolCalls, toolCallId }: ChatMessage): object {
+  const calls = toolCalls ?? [];
+  return {
+    role,
+    // Templates tell a message that only calls by its lack of content.
+    content: calls.length > 0 && content === '' ? null : content,
+    ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map(wireCall) }),
+    ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+  };
+}
+
+const wireTool = ({ name, description, parameters }: ToolDefinition): object => ({
+  type: 'function',
+  function: { name, description, parameters },
+});
 
 /** Sampling for one attempt: attempt 1 has the seed that the user named, attempt n has seed + n - 1. */
 export const samplingOf = (sampling: Sampling, attempt: number): Sampling =>
   sampling.seed === undefined ? sampling : { ...sampling, seed: sampling.seed + attempt - 1 };
 
+export interface ChatRequest {
+  readonly messages: readonly ChatMessage[];
+  readonly sampling: Sampling;
+  readonly offer?: ToolOffer | undefined;
+}
+
 /** The body of `POST chat/completions`, as JSON text. */
-export function chatBody(servedName: string, messages: readonly ChatMessage[], sampling: Sampling): string {
+export function chatBody(servedName: string, { messages, sampling, offer }: ChatRequest): string {
   return JSON.stringify({
     model: servedName,
     messages: messages.map(wireMessage),
+    ...(offer === undefined ? {} : { tools: offer.tools.map(wireTool), tool_choice: offer.choice }),
     ...wireSampling(sampling),
     stream: true,
     stream_options: { include_usage: true },

@@ -1,11 +1,14 @@
 // The Model port over its records: the n-th call answers from its record, else asks, writes the record, and goes on.
 import type { ReplyRecord } from '../../domain/episode.ts';
 import type { Answer, ChatMessage, Model } from '../../domain/ports.ts';
-import type { RawAnswer } from '../../model/answer.ts';
+import type { ToolCall, ToolDefinition, ToolOffer } from '../../domain/tools.ts';
+import type { RawAnswer, RawToolCall } from '../../model/answer.ts';
 import type { AskInput, ModelClient } from '../../model/client.ts';
+import { contextLengthIn } from '../../model/overflow.ts';
 import { TimeUp } from './ending.ts';
 import { PromptIdsChain } from './prompt-ids.ts';
 import type { EpisodeSession } from './session.ts';
+import { readContextTokens } from './recorded-context.ts';
 import { digestOf, replies } from './turn-records.ts';
 
 /** What setTimeout takes; a longer one would fire at once. */
@@ -16,16 +19,21 @@ export interface RecordedModelOptions {
   readonly sessionId: string;
   readonly attempt: number;
   /** Asked for when a call has no record: an episode that goes on from its records needs no endpoint for them. */
-  readonly client: () => Promise<Pick<ModelClient, 'ask'>>;
+  readonly client: () => Promise<Pick<ModelClient, 'ask' | 'probe'>>;
+  /** Of the sampling: what a server keeps of its context for the reply. */
+  readonly maxTokens: number | null;
 }
 
 export class RecordedModel implements Model {
   readonly name: string;
   /** Records of the calls that were answered so far, in order: a reply that was cut is none. */
   readonly replies: ReplyRecord[] = [];
+  /** What the last request offered. */
+  tools: readonly ToolDefinition[] = [];
   readonly #session: EpisodeSession;
   readonly #options: RecordedModelOptions;
   readonly #ids = new PromptIdsChain();
+  #context: { readonly tokens: number | null } | null = null;
 
   constructor(session: EpisodeSession, options: RecordedModelOptions) {
     this.name = options.name;
@@ -33,10 +41,11 @@ export class RecordedModel implements Model {
     this.#options = options;
   }
 
-  ask(messages: readonly ChatMessage[]): Promise<Answer> {
+  ask(messages: readonly ChatMessage[], offer?: ToolOffer): Promise<Answer> {
     return this.#session.call(async () => {
       const call = this.replies.length;
-      const requestDigest = digestOf(messages);
+      this.tools = offer?.tools ?? [];
+      const requestDigest = digestOf(offer === undefined ? messages : { messages, offer });
       const { records, clock } = this.#session;
       const known = await records.find(replies, call, requestDigest);
       const record =
@@ -44,7 +53,7 @@ export class RecordedModel implements Model {
         (await records.write(
           replies,
           call,
-          this.#recordOf(await this.#askNow(messages), call, requestDigest),
+          this.#recordOf(await this.#askNow(messages, offer), call, requestDigest),
         ));
       if (record.kind === 'cut') {
         clock.chargeCutReply();
@@ -53,18 +62,26 @@ export class RecordedModel implements Model {
       this.replies.push(record);
       this.#ids.take(record);
       clock.chargeReply(record);
-      return answerOf(record);
+      return answerOf(record, this.#options.maxTokens);
     });
   }
 
+  readonly promptTokensLimit = (): Promise<number | null> =>
+    this.#session.call(async () => {
+      this.#context ??= { tokens: await readContextTokens(this.#session, this.#options.client) };
+      const { tokens } = this.#context;
+      return tokens === null ? null : promptLimit(tokens, this.#options.maxTokens);
+    });
+
   /** Asks the server. The time that is left runs from the first token on; when it is used up, the reply is cut. */
-  async #askNow(messages: readonly ChatMessage[]): Promise<Recorded> {
+  async #askNow(messages: readonly ChatMessage[], offer: ToolOffer | undefined): Promise<Recorded> {
     const { clock, signal, now } = this.#session;
     const startedAt = now().toISOString();
     const deadline = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const input: AskInput = {
       messages,
+      ...(offer === undefined ? {} : { offer }),
       sessionId: this.#options.sessionId,
       attempt: this.#options.attempt,
       signal: AbortSignal.any([signal, deadline.signal]),
@@ -93,6 +110,7 @@ export class RecordedModel implements Model {
       requestDigest,
       text: answer.text,
       reasoning: answer.reasoning,
+      ...(answer.toolCalls === undefined ? {} : { toolCalls: named(answer.toolCalls, call) }),
       finishReason: answer.finishReason,
       promptIds: answer.promptIds === null ? null : this.#ids.next(answer.promptIds),
       completionIds: answer.completionIds,
@@ -107,6 +125,16 @@ export class RecordedModel implements Model {
     const accounted = this.replies.reduce((sum, { times }) => sum + times.earlierTries, 0);
     return Math.max(0, this.#session.attempt - 1 - accounted);
   }
+}
+
+/** Every call under an id of its own: a server that gives none, or one twice, leaves the result without its call. */
+function named(calls: readonly RawToolCall[], call: number): ToolCall[] {
+  const seen = new Set<string>();
+  return calls.map(({ id, ...written }, at) => {
+    const own = id === null || seen.has(id) ? `call_${call}_${at + 1}` : id;
+    seen.add(own);
+    return { id: own, ...written };
+  });
 }
 
 /** What a record is made of: an answer, or that there was no time for one. */
@@ -125,12 +153,24 @@ const cutReply = (startedAt: string, afterMs: number): Recorded => ({
   times: { startedAt, firstTokenMs: 0, lastTokenMs: afterMs },
 });
 
-function answerOf(record: ReplyRecord): Answer {
-  if (record.kind === 'overflow') return { kind: 'overflow', message: record.text };
+/** A reply takes one token at least. */
+const promptLimit = (contextTokens: number, maxTokens: number | null): number =>
+  Math.max(1, contextTokens - (maxTokens ?? 1));
+
+function answerOf(record: ReplyRecord, maxTokens: number | null): Answer {
+  if (record.kind === 'overflow') {
+    const told = contextLengthIn(record.text);
+    return {
+      kind: 'overflow',
+      message: record.text,
+      ...(told === null ? {} : { promptTokensLimit: promptLimit(told, maxTokens) }),
+    };
+  }
   return {
     kind: 'reply',
     text: record.text,
     reasoning: record.reasoning,
+    ...(record.toolCalls === undefined ? {} : { toolCalls: record.toolCalls }),
     finishReason: record.finishReason,
     promptTokens: record.usage.promptTokens,
     completionTokens: record.usage.completionTokens,

@@ -5,10 +5,11 @@ import type { User } from '../../domain/task.ts';
 import type { Sandbox, TerminalOptions, TerminalSession } from '../../sandbox/port.ts';
 import { untilAborted } from '../sandbox-pool.ts';
 import type { EpisodeSession } from './session.ts';
+import { joinHalves } from './join-halves.ts';
 import { digestOf, observations } from './turn-records.ts';
 
-/** Bytes kept of each stream of a plain command. */
-const outputLimitBytes = 1024 ** 2;
+/** Bytes kept of each stream of a plain command that names no limit. */
+const defaultOutputLimitBytes = 1024 ** 2;
 
 export interface RecordedTerminalOptions {
   readonly sandbox: Sandbox;
@@ -59,6 +60,7 @@ export class RecordedTerminal implements Terminal {
     const record = await this.#recorded({ run: command }, async () => {
       const leftMs = Math.ceil(this.#session.clock.remainingMs);
       const { sandbox, user, commandPrefix } = this.#options;
+      const limit = command.outputLimitBytes ?? defaultOutputLimitBytes;
       const ran = await sandbox.run(
         {
           id: `${commandPrefix}-${this.#calls}`,
@@ -66,7 +68,8 @@ export class RecordedTerminal implements Terminal {
           env: command.env,
           user,
           timeoutMs: Math.min(command.timeoutMs ?? leftMs, leftMs),
-          outputLimitBytes,
+          outputLimitBytes: limit,
+          ...(command.stdin === undefined ? {} : { stdin: Buffer.from(command.stdin) }),
         },
         this.#session.signal,
       );
@@ -77,7 +80,9 @@ export class RecordedTerminal implements Terminal {
         result: {
           exitCode: ran.exitCode,
           timedOut: ran.timedOut,
-          output: Buffer.concat([ran.stdout, ran.stderr]).toString(),
+          output:
+            joinHalves(ran.stdout, ran.stdoutOmitted, limit) +
+            joinHalves(ran.stderr, ran.stderrOmitted, limit),
         },
         commandsMs: ran.wallMs,
       };

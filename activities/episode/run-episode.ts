@@ -1,8 +1,8 @@
 // One step's episode: the scaffold run over the recorded ports, from the start or over the records of a lost worker.
-import type { EpisodeEnd, Scaffold } from '../../domain/ports.ts';
+import type { EpisodeEnd, Scaffold, TerminalSettings } from '../../domain/ports.ts';
 import { slugOf } from '../../domain/slug.ts';
 import type { Sandbox } from '../../sandbox/port.ts';
-import { scaffoldNamed, terminalSettings } from '../../scaffolds/index.ts';
+import { scaffoldNamed } from '../../scaffolds/index.ts';
 import { envOf } from '../environment.ts';
 import { endPhase, phases, readPhase, type BeginRecord, type EpisodeRecord } from '../phase-records.ts';
 import { openAgentSandbox } from '../provision.ts';
@@ -127,6 +127,7 @@ async function setStage(
     name: actor.kind === 'model' ? actor.model.name : 'none',
     sessionId: sessionIdOf(grading, step.name),
     attempt: grading.identity.attempt,
+    maxTokens: actor.kind === 'model' ? (actor.model.sampling.maxTokens ?? null) : null,
     client: async () => {
       if (actor.kind === 'gate') throw new Error(`the scaffold ${actor.agent} asks no model`);
       return world.models.for(actor.model, await readSettings(world, plan.sweep));
@@ -167,9 +168,12 @@ async function act(world: World, stage: Stage): Promise<Played> {
   }
 }
 
+/** For a scaffold that names none. */
+const usualTerminal: TerminalSettings = { columns: 160, rows: 40, limitBytes: 10_000 };
+
 function terminalOf({ grading, index, cast, session, seqBase }: Stage, sandbox: Sandbox): RecordedTerminal {
   const { agentUser } = stepAt(grading, index);
-  const settings = terminalSettings(cast.options);
+  const settings = cast.scaffold.terminal?.(cast.options) ?? usualTerminal;
   return new RecordedTerminal(session, {
     sandbox,
     terminal: { ...settings, user: agentUser, cwd: grading.task.task.workdir, env: {} },

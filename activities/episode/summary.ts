@@ -7,7 +7,8 @@ import { readArchive } from '../archives.ts';
 import type { World } from '../world.ts';
 import type { AgentClock } from './clock.ts';
 import type { RecordedModel } from './recorded-model.ts';
-import { trajectoryOf } from './trajectory.ts';
+import { trajectoriesOf } from './trajectories.ts';
+import { toolDefinitions } from './trajectory.ts';
 
 /** The recorder inside stops at this size as well. */
 const recordingLimitBytes = 64 * 1024 ** 2;
@@ -38,7 +39,7 @@ export async function summarise(world: World, facts: EpisodeFacts): Promise<Epis
   const { replies } = facts.model;
   const json = (value: unknown): Promise<Ref> =>
     world.store.putBlob(Buffer.from(`${JSON.stringify(value)}\n`));
-  const trajectory = trajectoryOf({
+  const [own, ...further] = trajectoriesOf({
     sessionId: facts.sessionId,
     agent: { name: facts.scaffold.name, version: facts.scaffold.version },
     modelName: facts.scaffold.needsModel ? facts.model.name : null,
@@ -46,6 +47,7 @@ export async function summarise(world: World, facts: EpisodeFacts): Promise<Epis
     instruction: facts.instruction,
     steps: facts.notes.steps,
     replies,
+    tools: facts.model.tools,
   });
   const { oomKills, recording } = await lastLook(world, facts);
   return {
@@ -58,9 +60,30 @@ export async function summarise(world: World, facts: EpisodeFacts): Promise<Epis
     outputTokens: replies.reduce((sum, { usage }) => sum + usage.completionTokens, 0),
     tokensEstimated: replies.some(({ usage }) => usage.estimated),
     oomKills: Math.max(0, oomKills - facts.oomKillsBefore),
-    trajectory: await json(trajectory),
-    messages: await json({ format: 'passband.messages', version: 1, messages: facts.notes.messages }),
+    trajectory: await json(own.trajectory),
+    ...(further.length > 0 && {
+      furtherTrajectories: await Promise.all(
+        further.map(async ({ name, trajectory }) => ({ name, ref: await json(trajectory) })),
+      ),
+    }),
+    messages: await json(messagesOf(facts)),
     recording,
+  };
+}
+
+/** The chat as it ended, with the tools that it was offered; and, where it was replaced, as it stood before each time. */
+function messagesOf({ notes, model }: EpisodeFacts): Readonly<Record<string, unknown>> {
+  const { steps, messages } = notes;
+  const tools = toolDefinitions(model.tools);
+  const earlier = steps.flatMap(({ compaction }) =>
+    compaction === undefined || compaction.outcome === 'none' ? [] : [compaction.before],
+  );
+  return {
+    format: 'passband.messages',
+    version: 1,
+    ...(tools.length > 0 && { tools }),
+    messages,
+    ...(earlier.length > 0 && { earlier }),
   };
 }
 

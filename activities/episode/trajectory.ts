@@ -1,6 +1,8 @@
 // The trajectory of an episode: the scaffold's own steps, with times, tokens and ids from the reply records.
 import type { ReplyRecord } from '../../domain/episode.ts';
 import type { TrajectoryStep } from '../../domain/ports.ts';
+import type { ToolDefinition } from '../../domain/tools.ts';
+import { compactionFields } from './compaction-step.ts';
 import { AtifSchema, type Atif, type AtifStep } from './atif.ts';
 
 export interface TrajectoryInput {
@@ -12,6 +14,19 @@ export interface TrajectoryInput {
   readonly instruction: string;
   readonly steps: readonly TrajectoryStep[];
   readonly replies: readonly ReplyRecord[];
+  /** What the requests offered; absent: nothing. */
+  readonly tools?: readonly ToolDefinition[];
+  /** Session of the episode that a compaction's questions belong to, where this file's is another. */
+  readonly partsSessionId?: string;
+  /** Replies from the first that the totals hold; absent: all. */
+  readonly counted?: number;
+  /** Steps from the start that repeat what another file holds. */
+  readonly copied?: number;
+  readonly continuationIndex?: number;
+  /** The file that it goes on in. */
+  readonly continuedBy?: string;
+  /** Of the whole episode, in its last file. */
+  readonly totals?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -19,7 +34,9 @@ export interface TrajectoryInput {
  * instruction alone: the format wants at least one step.
  */
 export function trajectoryOf(input: TrajectoryInput): Atif {
-  const { replies, modelName } = input;
+  const { modelName } = input;
+  const replies = input.replies.slice(0, input.counted);
+  const tools = toolDefinitions(input.tools ?? []);
   const steps: readonly TrajectoryStep[] =
     input.steps.length > 0 ? input.steps : [{ source: 'user', message: input.instruction }];
   return AtifSchema.parse({
@@ -28,19 +45,36 @@ export function trajectoryOf(input: TrajectoryInput): Atif {
     agent: {
       ...input.agent,
       ...(modelName !== null && { model_name: modelName }),
-      extra: { ...input.options },
+      ...(tools.length > 0 && { tool_definitions: tools }),
+      extra: {
+        ...input.options,
+        ...(input.continuationIndex !== undefined && { continuation_index: input.continuationIndex }),
+      },
     },
     steps: steps.map((step, at) => stepOf(step, at + 1, input)),
     final_metrics: {
       total_prompt_tokens: replies.reduce((sum, { usage }) => sum + usage.promptTokens, 0),
       total_completion_tokens: replies.reduce((sum, { usage }) => sum + usage.completionTokens, 0),
+      ...(replies.some(({ usage }) => usage.cachedTokens !== null) && {
+        total_cached_tokens: replies.reduce((sum, { usage }) => sum + (usage.cachedTokens ?? 0), 0),
+      }),
       total_steps: steps.length,
+      ...(input.totals && { extra: { ...input.totals } }),
     },
+    ...(input.continuedBy !== undefined && { continued_trajectory_ref: input.continuedBy }),
   } satisfies Atif);
 }
 
-function stepOf(step: TrajectoryStep, id: number, { replies, modelName }: TrajectoryInput): AtifStep {
-  const { reasoning, toolCalls, observation, call } = step;
+/** Tools in the shape in which a request has them. */
+export const toolDefinitions = (tools: readonly ToolDefinition[]): Record<string, unknown>[] =>
+  tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    function: { name, description, parameters },
+  }));
+
+function stepOf(step: TrajectoryStep, id: number, input: TrajectoryInput): AtifStep {
+  const { replies, modelName, copied = 0 } = input;
+  const { reasoning, toolCalls, observation, results, call } = step;
   const reply = call === undefined ? undefined : replies[call];
   const [only, ...others] = toolCalls ?? [];
   return {
@@ -62,7 +96,14 @@ function stepOf(step: TrajectoryStep, id: number, { replies, modelName }: Trajec
         results: [{ ...(only && others.length === 0 && { source_call_id: only.id }), content: observation }],
       },
     }),
+    ...(results !== undefined && {
+      observation: {
+        results: results.map(({ callId, content }) => ({ source_call_id: callId, content })),
+      },
+    }),
     ...(reply && { metrics: metricsOf(reply) }),
+    ...(id <= copied && { is_copied_context: true }),
+    ...(step.compaction && compactionFields(step.compaction, input.partsSessionId ?? input.sessionId)),
   };
 }
 

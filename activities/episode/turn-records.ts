@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { ClassifiedError } from '../../domain/errors.ts';
-import { ObservationRecordSchema, ReplyRecordSchema } from '../../domain/episode.ts';
-import { observationKey, replyKey } from '../../domain/layout.ts';
+import { ContextRecordSchema, ObservationRecordSchema, ReplyRecordSchema } from '../../domain/episode.ts';
+import { contextKey, observationKey, replyKey } from '../../domain/layout.ts';
 import { putJsonOnce, readJson } from '../../store/objects.ts';
 import type { Store } from '../../store/port.ts';
 import { overtaken } from './ending.ts';
@@ -15,6 +15,8 @@ export interface RecordKind<T extends { readonly requestDigest: string }> {
 
 export const replies = { key: replyKey, schema: ReplyRecordSchema };
 export const observations = { key: observationKey, schema: ObservationRecordSchema };
+/** One a step's episode: its ordinal is always 0. */
+export const contexts = { key: contextKey, schema: ContextRecordSchema };
 
 /** sha256 of what was asked: a resumed episode that asks something else is a defect of ours. */
 export const digestOf = (request: unknown): string =>

@@ -1,6 +1,7 @@
 // Answers in OpenAI's shape with vLLM's additions: whole, or as the chunks of a stream.
 import { createHash } from 'node:crypto';
 import { bytesOf, decode, encode, endToken } from './tokens.ts';
+import { partOf, textOf, type Spoken } from './tool-calls.ts';
 
 /** One reply, ready to be sent in either form. */
 export interface Reply {
@@ -9,20 +10,25 @@ export interface Reply {
   /** Names this reply in ids: the same request gives the same. */
   readonly name: string;
   readonly promptIds: readonly number[];
+  /** What the ids say, whole. */
+  readonly spoken: Spoken;
   /** The end token included where the reply was not cut. */
   readonly completionIds: readonly number[];
-  readonly finishReason: 'stop' | 'length';
+  readonly finishReason: 'stop' | 'length' | 'tool_calls';
   readonly includeUsage: boolean;
   readonly returnTokenIds: boolean;
   readonly logprobs: boolean;
 }
 
-/** The ids of a reply's text, cut where it is longer than `maxTokens`. */
-export function completionOf(text: string, maxTokens: number): Pick<Reply, 'completionIds' | 'finishReason'> {
-  const ids = [...encode(text), endToken];
+/** The ids of a reply, cut where it is longer than `maxTokens`. */
+export function completionOf(
+  spoken: Spoken,
+  maxTokens: number,
+): Pick<Reply, 'spoken' | 'completionIds' | 'finishReason'> {
+  const ids = [...encode(textOf(spoken)), endToken];
   return ids.length <= maxTokens
-    ? { completionIds: ids, finishReason: 'stop' }
-    : { completionIds: ids.slice(0, maxTokens), finishReason: 'length' };
+    ? { spoken, completionIds: ids, finishReason: spoken.calls.length > 0 ? 'tool_calls' : 'stop' }
+    : { spoken, completionIds: ids.slice(0, maxTokens), finishReason: 'length' };
 }
 
 /** Made up, but the same for the same token at the same place. */
@@ -60,15 +66,22 @@ const head = (reply: Reply, chunk: boolean): object => ({
 
 /** The whole answer of a request that does not stream. */
 export function wholeAnswer(reply: Reply): object {
-  const content = decode(reply.completionIds);
+  const text = decode(reply.completionIds);
+  const { content, calls } = partOf(reply.spoken, { from: 0, to: text.length, name: reply.name });
   return {
     ...head(reply, false),
     choices: [
       {
         index: 0,
         ...(reply.form === 'chat'
-          ? { message: { role: 'assistant', content, tool_calls: [] } }
-          : { text: content }),
+          ? {
+              message: {
+                role: 'assistant',
+                content: content === '' && calls.length > 0 ? null : content,
+                tool_calls: calls.map(({ id, type, function: called }) => ({ id, type, function: called })),
+              },
+            }
+          : { text }),
         logprobs: reply.logprobs ? logprobsOf(reply.completionIds, 0, reply.form) : null,
         finish_reason: reply.finishReason,
         stop_reason: null,
@@ -98,13 +111,20 @@ export function* chunksOf(reply: Reply, chunkTokens: number): Generator<object> 
   }
   const decoder = new TextDecoder();
   const ids = reply.completionIds;
+  let said = 0;
   for (let from = 0; from < ids.length; from += chunkTokens) {
     const part = ids.slice(from, from + chunkTokens);
     const last = from + chunkTokens >= ids.length;
-    const content = decoder.decode(Buffer.concat(part.map(bytesOf)), { stream: !last });
+    const text = decoder.decode(Buffer.concat(part.map(bytesOf)), { stream: !last });
+    const { content, calls } = partOf(reply.spoken, {
+      from: said,
+      to: said + text.length,
+      name: reply.name,
+    });
+    said += text.length;
     const choice = {
       index: 0,
-      ...(chat ? { delta: { content } } : { text: content }),
+      ...(chat ? { delta: { content, ...(calls.length === 0 ? {} : { tool_calls: calls }) } } : { text }),
       logprobs: reply.logprobs ? logprobsOf(part, from, reply.form) : null,
       finish_reason: last ? reply.finishReason : null,
       ...(last ? { stop_reason: null } : {}),

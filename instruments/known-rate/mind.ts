@@ -4,9 +4,10 @@ import { slugOf } from '../../domain/slug.ts';
 import { failurePlanOf, intentOf, type FailingWay, type Intent } from './intent.ts';
 import type { KnownTask } from './known-task.ts';
 import { movesOf } from './moves.ts';
-import { nextReply } from './reply.ts';
+import { nextSpoken, speechOf } from './reply.ts';
 import type { Session } from './session.ts';
 import type { Said } from './tokens.ts';
+import type { Spoken } from './tool-calls.ts';
 
 /** Chooses how a trial of a sweep fails that means to, the same at each of its requests; null: as its intent draws it. */
 export type ChooseWay = (sweep: string, intent: Intent) => FailingWay | null;
@@ -45,13 +46,16 @@ export function think(
     readonly task: KnownTask;
     readonly step: number;
   },
-  messages: readonly Said[],
-): string {
+  { messages, tools }: { readonly messages: readonly Said[]; readonly tools: readonly string[] },
+): Spoken {
   const { model, session, task, step } = place;
   const intent = intentOf(mind.seed, model, session.task, session.attempt);
   const tag = tagOf(model, session);
   const failure = failurePlanOf(intent, task, mind.chooseWay(session.sweep, intent));
-  return nextReply(movesOf(intent, failure, { task, step, tag }), messages, tag);
+  return nextSpoken(movesOf(intent, failure, { task, step, tag }), messages, {
+    tag,
+    speech: speechOf(tools),
+  });
 }
 
 /** The intents of attempts 1 to `attempts` of each task, as GET /intents gives them: their ways as they are drawn. */

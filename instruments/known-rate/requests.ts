@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { badRequest } from './api-error.ts';
 import { encode, readChat, renderChat, vocabularySize, type Said } from './tokens.ts';
+import { textOf } from './tool-calls.ts';
 
 const streamOptions = z.object({ include_usage: z.boolean().nullish() }).nullish();
 
@@ -22,16 +23,49 @@ const content = z.union([
     .transform((parts) => parts.map((part) => part.text).join('')),
 ]);
 
+const isObject = (text: string): boolean => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+};
+
+/** A call that is handed back; vLLM's templates take nothing but an object. */
+const calledBefore = z
+  .object({
+    id: z.string(),
+    function: z.object({
+      name: z.string(),
+      arguments: z.string().refine(isObject, 'the arguments of a tool call are no JSON object'),
+    }),
+  })
+  .transform((call) => call.function);
+
+const message = z
+  .object({
+    role: z.enum(['system', 'user', 'assistant', 'tool']),
+    content: content.nullish().transform((said) => said ?? ''),
+    tool_calls: z.array(calledBefore).nullish(),
+    tool_call_id: z.string().nullish(),
+  })
+  .refine(
+    ({ role, tool_call_id }) => role !== 'tool' || typeof tool_call_id === 'string',
+    'a message of the role tool names its tool_call_id',
+  )
+  .transform(({ role, content: said, tool_calls }): Said => ({
+    role,
+    content: textOf({ content: said, calls: tool_calls ?? [] }),
+  }));
+
 const ChatRequestSchema = z.object({
   ...shared,
-  messages: z
-    .array(
-      z.object({
-        role: z.enum(['system', 'user', 'assistant', 'tool']),
-        content: content.nullish().transform((said) => said ?? ''),
-      }),
-    )
-    .min(1),
+  messages: z.array(message).min(1),
+  tools: z
+    .array(z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) }))
+    .nullish(),
+  tool_choice: z.enum(['auto', 'required', 'none']).nullish(),
   logprobs: z.boolean().nullish(),
   max_tokens: z.int().positive().nullish(),
   max_completion_tokens: z.int().positive().nullish(),
@@ -60,6 +94,8 @@ export interface Asked {
   readonly form: 'chat' | 'text';
   readonly model: string;
   readonly messages: readonly Said[];
+  /** Names of the tools that the reply may call. */
+  readonly tools: readonly string[];
   readonly promptIds: readonly number[];
   readonly maxTokens: number | null;
   readonly stream: boolean;
@@ -88,6 +124,7 @@ export async function readAsked(request: IncomingMessage, form: Asked['form']): 
       form,
       model: body.model,
       messages: body.messages,
+      tools: body.tool_choice === 'none' ? [] : (body.tools ?? []).map((tool) => tool.function.name),
       promptIds: renderChat(body.messages),
       maxTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
       stream: body.stream ?? false,
@@ -102,6 +139,7 @@ export async function readAsked(request: IncomingMessage, form: Asked['form']): 
     form,
     model: body.model,
     messages: readChat(promptIds),
+    tools: [],
     promptIds,
     maxTokens: body.max_tokens ?? null,
     stream: body.stream ?? false,

@@ -12,6 +12,7 @@ import type { KnownTask } from './known-task.ts';
 import { findStep, listIntents, think, type ChooseWay, type Mind } from './mind.ts';
 import { readAsked, type Asked } from './requests.ts';
 import { readSession, type Session } from './session.ts';
+import type { Spoken } from './tool-calls.ts';
 
 export interface KnownRateOptions {
   readonly tasks: readonly KnownTask[];
@@ -77,18 +78,18 @@ export async function startKnownRateServer(options: KnownRateOptions): Promise<K
           `the completion). Please reduce the length of the messages or completion.`,
       );
     }
-    const said = session === null ? 'Yes.' : thoughtOf(asked, session);
+    const spoken = session === null ? { content: 'Yes.', calls: [] } : thoughtOf(asked, session);
     return {
       ...asked,
       name: JSON.stringify([session, asked.model, asked.messages.length]),
-      ...completionOf(said, asked.maxTokens ?? maxModelLen - length),
+      ...completionOf(spoken, asked.maxTokens ?? maxModelLen - length),
     };
   }
 
-  function thoughtOf(asked: Asked, session: Session): string {
+  function thoughtOf(asked: Asked, session: Session): Spoken {
     const found = findStep(mind, session);
     if (typeof found === 'string') throw badRequest(found);
-    return think(mind, { model: asked.model, session, ...found }, asked.messages);
+    return think(mind, { model: asked.model, session, ...found }, asked);
   }
 
   async function stream(reply: Reply, response: ServerResponse, cutAfter: number | null): Promise<void> {

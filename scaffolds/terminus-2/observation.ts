@@ -12,7 +12,7 @@ const middleLineBytes = 256;
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
 
 /** First half and last half of a text over the limit, with a line between that says how much was left out. */
-function limitOutput(text: string): string {
+export function limitOutput(text: string): string {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= outputLimitBytes + middleLineBytes) return text;
   const half = outputLimitBytes / 2;
@@ -26,9 +26,12 @@ function limitOutput(text: string): string {
   return `${head}\n[output limited to ${outputLimitBytes} bytes: ${omitted} bytes in the middle are left out]\n${tail}`;
 }
 
+/** The labelled text of a screen that is bounded already. */
+export const labelledScreen = (screen: string): string => `Current Terminal Screen:\n${screen}`;
+
 /** The labelled text of an observation. */
 export function describeObservation({ fresh, screen }: Observation): string {
   return fresh !== null && fresh.trim() !== ''
     ? `New Terminal Output:\n${limitOutput(fresh)}`
-    : `Current Terminal Screen:\n${limitOutput(screen)}`;
+    : labelledScreen(limitOutput(screen));
 }

@@ -1,51 +1,60 @@
 // The options of Terminus-2: the reference's names where it has them, and ours for each place where we differ.
-import { createHash } from 'node:crypto';
-import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { InputError } from '../../domain/errors.ts';
+import { PromptSchema, readOptions, readPrompt, type Prompt } from '../read-options.ts';
 
 const mostTurns = 1_000_000;
 
-const PromptSchema = z
-  .strictObject({ text: z.string().min(1), sha256: z.string().optional() })
-  .nullable()
-  .default(null);
+const TrajectorySchema = z.strictObject({
+  /** Raw replies as the steps' messages, and no tool calls. */
+  raw_content: z.boolean().default(false),
+  /** A file of its own for what follows a compaction. */
+  linear_history: z.boolean().default(false),
+});
 
 const WrittenSchema = z.strictObject({
-  parser_name: z.literal('json', 'only the parser json is supported').default('json'),
+  parser_name: z.enum(['json', 'xml']).default('json'),
   max_turns: z.int().positive().nullable().default(null),
   interleaved_thinking: z.boolean().default(false),
   tmux_pane_width: z.int().min(20).max(1000).default(160),
   tmux_pane_height: z.int().min(5).max(1000).default(40),
-  enable_summarize: z
-    .literal(
-      false,
-      'a summary at the context limit is not supported: an overflow ends the episode as out-of-context',
-    )
-    .default(false),
+  enable_summarize: z.boolean().default(true),
+  proactive_summarization_threshold: z.int().min(0).default(8_000),
+  trajectory_config: TrajectorySchema.prefault({}),
   /** A template of the user's in place of our words. */
   prompt: PromptSchema,
-  /** `strict`: the reference's parsing, re-asks and durations, for whatever of the four below is not set. */
+  /** `merged`: no two messages of the user in a row after a compaction, for templates that refuse them. */
+  compacted_history: z.enum(['separate', 'merged']).default('separate'),
+  /** `strict`: the reference's parsing, re-asks, durations and margins, for whatever of those below is not set. */
   compat: z.enum(['none', 'strict']).default('none'),
   think_blocks: z.enum(['set-aside', 'keep']).optional(),
   object_choice: z.enum(['validating', 'first']).optional(),
+  complete_tag: z.enum(['own', 'anywhere']).optional(),
   durations: z.enum(['checked', 'reference']).optional(),
+  context_margins: z.enum(['scaled', 'reference']).optional(),
   max_length_reasks: z.int().min(0).nullable().optional(),
 });
 
 /** Every option with its value: what is recorded as the scaffold's options. */
 export interface Terminus2Options {
-  readonly parser_name: 'json';
+  readonly parser_name: 'json' | 'xml';
   readonly max_turns: number;
   readonly interleaved_thinking: boolean;
   readonly tmux_pane_width: number;
   readonly tmux_pane_height: number;
-  readonly enable_summarize: false;
-  readonly prompt: { readonly text: string; readonly sha256: string } | null;
+  readonly enable_summarize: boolean;
+  /** Tokens: with fewer free, the chat is compacted before the next turn. */
+  readonly proactive_summarization_threshold: number;
+  readonly trajectory_config: { readonly raw_content: boolean; readonly linear_history: boolean };
+  readonly prompt: Prompt | null;
+  readonly compacted_history: 'separate' | 'merged';
   readonly compat: 'none' | 'strict';
   readonly think_blocks: 'set-aside' | 'keep';
   readonly object_choice: 'validating' | 'first';
+  readonly complete_tag: 'own' | 'anywhere';
   readonly durations: 'checked' | 'reference';
+  /** `scaled`: in a short context the margins of a compaction are parts of it. */
+  readonly context_margins: 'scaled' | 'reference';
   /** Re-asks in a row after replies that were cut by their length; null: without a bound. */
   readonly max_length_reasks: number | null;
 }
@@ -53,13 +62,17 @@ export interface Terminus2Options {
 const ours = {
   think_blocks: 'set-aside',
   object_choice: 'validating',
+  complete_tag: 'own',
   durations: 'checked',
+  context_margins: 'scaled',
   max_length_reasks: 3,
 } as const;
 const reference = {
   think_blocks: 'keep',
   object_choice: 'first',
+  complete_tag: 'anywhere',
   durations: 'reference',
+  context_margins: 'reference',
   max_length_reasks: null,
 } as const;
 
@@ -77,33 +90,19 @@ const elsewhere: Readonly<Record<string, string>> = {
   record_terminal_session: 'the terminal is always recorded',
   collect_rollout_details: 'token ids and logprobs are always kept',
   store_all_messages: 'all messages are always kept',
-  trajectory_config: 'the trajectory is always linear',
-  proactive_summarization_threshold: 'a summary at the context limit is not supported',
+  parser: 'it is parser_name',
 };
 
 function refuse(what: string): never {
   throw new InputError(`scaffold terminus-2: ${what}`);
 }
 
-function explainUnknown(key: string): string {
-  const hint = elsewhere[key];
-  if (hint !== undefined) return `no option ${key} here: ${hint}`;
-  const near = closest(key, Object.keys(WrittenSchema.shape));
-  const like = distance(key, near) <= Math.max(2, key.length / 2);
-  return `unknown option ${key}${like ? `: do you mean ${near}?` : `; it has ${Object.keys(WrittenSchema.shape).join(', ')}`}`;
-}
-
-function readPrompt(written: z.infer<typeof PromptSchema>): Terminus2Options['prompt'] {
-  if (written === null) return null;
-  const sha256 = createHash('sha256').update(written.text).digest('hex');
-  if (written.sha256 !== undefined && written.sha256 !== sha256) {
-    refuse(`prompt.sha256 is ${written.sha256}, but the text's is ${sha256}`);
-  }
+function checkPrompt(prompt: Prompt | null): Prompt | null {
   for (const place of ['{instruction}', '{terminal_state}']) {
-    if (!written.text.includes(place))
+    if (prompt?.text.includes(place) === false)
       refuse(`the prompt template lacks ${place}: put it where that text belongs`);
   }
-  return { text: written.text, sha256 };
+  return prompt;
 }
 
 /**
@@ -111,21 +110,21 @@ function readPrompt(written: z.infer<typeof PromptSchema>): Terminus2Options['pr
  * @throws InputError with one line that names the option
  */
 export function parseTerminus2Options(written: Readonly<Record<string, unknown>>): Terminus2Options {
-  const parsed = WrittenSchema.safeParse(written);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    if (issue?.code === 'unrecognized_keys') refuse(explainUnknown(issue.keys[0] ?? ''));
-    return refuse(`option ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`);
+  for (const key of Object.keys(written)) {
+    const hint = elsewhere[key];
+    if (hint !== undefined) refuse(`no option ${key} here: ${hint}`);
   }
-  const { max_turns, prompt, ...options } = parsed.data;
+  const { max_turns, prompt, ...options } = readOptions('terminus-2', WrittenSchema, written);
   const defaults = options.compat === 'strict' ? reference : ours;
   return {
     ...options,
     max_turns: max_turns ?? mostTurns,
-    prompt: readPrompt(prompt),
+    prompt: checkPrompt(readPrompt('terminus-2', prompt)),
     think_blocks: options.think_blocks ?? defaults.think_blocks,
     object_choice: options.object_choice ?? defaults.object_choice,
+    complete_tag: options.complete_tag ?? defaults.complete_tag,
     durations: options.durations ?? defaults.durations,
+    context_margins: options.context_margins ?? defaults.context_margins,
     max_length_reasks:
       options.max_length_reasks === undefined ? defaults.max_length_reasks : options.max_length_reasks,
   };

@@ -1,14 +1,17 @@
-// Reads a model's reply into commands, or into the error that the model is told. Pure.
+// Reads a JSON reply into commands, or into the error that the model is told. Pure.
+import type { DurationRule, ParsedReply } from './commands.ts';
 import { firstBalanced, objectsIn, readSpan, type Found, type Span } from './json-objects.ts';
 import { explainJsonFault } from './python-json.ts';
-import { checkReplyObject, replyKeys, type DurationRule, type ParsedReply } from './reply-object.ts';
-import { setThinkingAside } from './thinking.ts';
+import { checkReplyObject, replyKeys } from './reply-object.ts';
+import { jsonShape, setThinkingAside } from './thinking.ts';
 
 export interface ParseRules {
   readonly thinkBlocks: 'set-aside' | 'keep';
   /** `validating`: the first object that validates; `first`: the first balanced braces, whatever they hold. */
   readonly objectChoice: 'validating' | 'first';
   readonly durations: DurationRule;
+  /** XML: where <task_complete>true</task_complete> counts; `anywhere`: inside of keystrokes, too. */
+  readonly completeTag: 'own' | 'anywhere';
 }
 
 const neverCloses = 'no complete JSON object was found in the reply: are all its braces and quotes closed?';
@@ -83,7 +86,7 @@ function pickShallow(text: string): string | null {
  * missing closing braces at the end, then the first shallow object in the text.
  */
 export function parseReply(reply: string, rules: ParseRules): ParsedReply {
-  const text = rules.thinkBlocks === 'set-aside' ? setThinkingAside(reply) : reply;
+  const text = rules.thinkBlocks === 'set-aside' ? setThinkingAside(reply, jsonShape) : reply;
   const parsed = take(text, rules);
   if (parsed.ok) return parsed;
   const repairs = [

@@ -1,30 +1,17 @@
 // Validates the object of a reply: its keys, its commands, and what only deserves a warning.
 import { z } from 'zod';
-
-export interface ReplyCommand {
-  readonly keystrokes: string;
-  /** Seconds, 0 to 60. */
-  readonly durationSec: number;
-}
-
-export type ParsedReply =
-  | {
-      readonly ok: true;
-      readonly commands: readonly ReplyCommand[];
-      readonly complete: boolean;
-      readonly analysis: string;
-      readonly plan: string;
-      readonly warnings: readonly string[];
-    }
-  | { readonly ok: false; readonly error: string; readonly warnings: readonly string[] };
-
-/** `checked`: NaN, negative and boolean durations are errors; `reference`: they pass, as numbers, as in the reference. */
-export type DurationRule = 'checked' | 'reference';
+import {
+  checkDuration,
+  checkLength,
+  defaultDurationSec,
+  warnUnended,
+  type DurationRule,
+  type ParsedReply,
+  type ReplyCommand,
+} from './commands.ts';
 
 export const replyKeys = ['analysis', 'plan', 'commands'] as const;
 const commandKeys = new Set(['keystrokes', 'duration']);
-const defaultDurationSec = 1;
-const longestDurationSec = 60;
 
 const ObjectSchema = z.record(z.string(), z.unknown());
 
@@ -62,12 +49,7 @@ function readDuration(
     warnings.push(`${where}: "duration" is no number: ${defaultDurationSec}.0 second is used`);
     return defaultDurationSec;
   }
-  if (rule === 'checked' && (typeof value === 'boolean' || Number.isNaN(value) || value < 0)) {
-    return { error: `${where}: "duration" must be a number of seconds, 0 or more` };
-  }
-  const seconds = Number(value);
-  // A wait that is NaN or negative is over at once in the reference too.
-  return Number.isNaN(seconds) ? 0 : Math.min(Math.max(0, seconds), longestDurationSec);
+  return checkDuration(value, where, rule);
 }
 
 function readCommands(
@@ -88,14 +70,10 @@ function readCommands(
     if (typeof durationSec !== 'number') return durationSec;
     const unknown = Object.keys(command).filter((key) => !commandKeys.has(key));
     if (unknown.length > 0) warnings.push(`${where} has unknown keys: ${unknown.join(', ')}`);
-    if (index < list.length - 1 && !keystrokes.endsWith('\n')) {
-      warnings.push(
-        `${where} does not end with a line break, so the next command is typed onto the same line`,
-      );
-    }
+    warnUnended(where, keystrokes, index === list.length - 1, warnings);
     commands.push({ keystrokes, durationSec });
   }
-  return commands;
+  return checkLength(commands) ?? commands;
 }
 
 function isInOrder(value: Readonly<Record<string, unknown>>): boolean {

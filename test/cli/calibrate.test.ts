@@ -1,7 +1,16 @@
 // What calibrate says: the verdict over what was counted, the coverage beside it, and why where it is not ok.
-import { expect, it } from 'vitest';
-import { calibrationReport, formatCalibration } from '../../cli/calibrate.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { calibrateSweep, calibrationReport, formatCalibration } from '../../cli/calibrate.ts';
+import { planKey } from '../../domain/layout.ts';
+import { PlanSchema } from '../../domain/sweep.ts';
 import type { Calibration } from '../../instruments/calibrate.ts';
+import { openFilesystemStore } from '../../store/filesystem.ts';
+import { putJson } from '../../store/objects.ts';
+import type { Store } from '../../store/port.ts';
+import { planOf } from '../support/sweep-data.ts';
 
 const trial = { task: 't', model: 'known-rate-0.5', scaffold: 'terminus-2', attempt: 3 };
 const model = {
@@ -56,5 +65,35 @@ it('prints the same to programs, beside the fields of the comparison', () => {
     counted: 16,
     coverage: 16 / 17,
     why: null,
+  });
+});
+
+describe('a sweep', () => {
+  let folder: string;
+  let store: Store;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'passband-calibrate-'));
+    store = openFilesystemStore(folder);
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true, force: true });
+  });
+  const plan = async (...names: readonly string[]): Promise<void> => {
+    const digest = 'a'.repeat(64);
+    const scaffolds = names.map((name) => ({ name, slug: name, version: '1', options: {}, digest }));
+    const planned = { ...planOf({ sweep: 's', tasks: 1, models: { 'known-rate-0.5': 2 } }), scaffolds };
+    await putJson(store, planKey('s'), PlanSchema, planned);
+  };
+
+  it('is compared under every scaffold that asks a model', async () => {
+    await plan('bash', 'oracle', 'terminus-2');
+    const { missing } = await calibrateSweep(store, 's', 7);
+    expect(new Set(missing.map(({ scaffold }) => scaffold))).toEqual(new Set(['bash', 'terminus-2']));
+    expect(missing).toHaveLength(4);
+  });
+
+  it('is refused where none of its scaffolds asks one', async () => {
+    await plan('oracle', 'nop');
+    await expect(calibrateSweep(store, 's', 7)).rejects.toThrow(/under a scaffold that asks one/);
   });
 });

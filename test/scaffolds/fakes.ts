@@ -15,6 +15,8 @@ export interface Script {
   /** The first is what the terminal shows before any reply; after the last, the last again. */
   readonly observations?: readonly (Observation | string)[];
   readonly result?: PlainResult;
+  /** Tokens that a prompt may have; absent: not known. */
+  readonly promptTokensLimit?: number;
 }
 
 export interface Fake {
@@ -58,6 +60,7 @@ export function scripted(script: Script): Fake {
     tools: {
       model: {
         name: 'scripted',
+        promptTokensLimit: () => Promise.resolve(script.promptTokensLimit ?? null),
         ask: (messages) => {
           const next = script.answers?.[fake.asked.length];
           fake.asked.push(structuredClone(messages));

@@ -1,24 +1,25 @@
-// The registry, the terminal's settings, nop, and the oracle with its script run for real.
+// The registry, nop, and the oracle with its script run for real.
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { InputError } from '../../domain/errors.ts';
-import { scaffoldNamed, scaffolds, terminalSettings } from '../../scaffolds/index.ts';
+import { scaffoldNamed, scaffolds } from '../../scaffolds/index.ts';
 import { oracle, oracleScript } from '../../scaffolds/oracle/index.ts';
 import { scripted } from './fakes.ts';
 
 describe('a scaffold', () => {
   it('is found by its name, and an unknown name is refused with those that there are', () => {
     expect(scaffolds.map(({ name }) => scaffoldNamed(name).name)).toStrictEqual([
-      'terminus-2',
-      'oracle',
+      'bash',
       'nop',
+      'oracle',
+      'terminus-2',
     ]);
     expect(() => scaffoldNamed('terminus')).toThrow(InputError);
     expect(() => scaffoldNamed('terminus')).toThrow(
-      'unknown scaffold "terminus": choose one of terminus-2, oracle, nop',
+      'unknown scaffold "terminus": choose one of bash, nop, oracle, terminus-2',
     );
   });
 
@@ -29,10 +30,12 @@ describe('a scaffold', () => {
     );
   });
 
-  it('gets a terminal of 160 by 40, or of its own size', () => {
-    expect(terminalSettings({})).toStrictEqual({ columns: 160, rows: 40, limitBytes: 10_000 });
-    const options = scaffoldNamed('terminus-2').parseOptions({ tmux_pane_width: 80, tmux_pane_height: 24 });
-    expect(terminalSettings(options)).toMatchObject({ columns: 80, rows: 24 });
+  it('that types says how large its terminal is, by its own options', () => {
+    const terminus2 = scaffoldNamed('terminus-2');
+    const usual = { columns: 160, rows: 40, limitBytes: 10_000 };
+    expect(terminus2.terminal?.(terminus2.parseOptions({}))).toStrictEqual(usual);
+    const options = terminus2.parseOptions({ tmux_pane_width: 80, tmux_pane_height: 24 });
+    expect(terminus2.terminal?.(options)).toStrictEqual({ ...usual, columns: 80, rows: 24 });
   });
 });
 

@@ -15,6 +15,7 @@ import { observationKey, replyKey } from '../../../domain/layout.ts';
 import { ReplyRecordSchema } from '../../../domain/episode.ts';
 import type { RawAnswer } from '../../../model/answer.ts';
 import type { AskInput } from '../../../model/client.ts';
+import type { ModelProbe } from '../../../model/probe.ts';
 import { openFilesystemStore } from '../../../store/filesystem.ts';
 import { readJson } from '../../../store/objects.ts';
 import type { Store } from '../../../store/port.ts';
@@ -59,6 +60,8 @@ interface PortOptions {
   readonly signal?: AbortSignal;
   readonly behaviour?: Behaviour;
   readonly place?: string;
+  readonly probe?: () => Promise<ModelProbe>;
+  readonly maxTokens?: number;
 }
 
 async function ports(options: PortOptions = {}): Promise<Ports> {
@@ -81,12 +84,14 @@ async function ports(options: PortOptions = {}): Promise<Ports> {
     name: 'm',
     sessionId: 's/t/m/x/1/1/main',
     attempt: 1,
+    maxTokens: options.maxTokens ?? null,
     client: () =>
       Promise.resolve({
         ask: (input: AskInput) => {
           asked.push(input);
           return ask(input, asked.length - 1);
         },
+        probe: options.probe ?? (() => Promise.resolve({ contextTokens: 4_096 })),
       }),
   });
   const image = { reference: 'i', digest: 'd' };
@@ -176,6 +181,52 @@ describe('a worker that goes on where another one was lost', () => {
       }),
       { numRuns: 25 },
     );
+  });
+});
+
+describe('the tokens that a prompt may have', () => {
+  it('are the context less the reply that the sampling asks for, asked of the server once an episode', async () => {
+    let probes = 0;
+    const probe = (): Promise<ModelProbe> => {
+      probes += 1;
+      return Promise.resolve({ contextTokens: 4_096 * probes });
+    };
+    const lost = await ports({ probe });
+    expect([await lost.model.promptTokensLimit(), await lost.model.promptTokensLimit()]).toEqual([
+      4_095, 4_095,
+    ]);
+    const next = await ports({ probe, maxTokens: 1_000 });
+    expect([await next.model.promptTokensLimit(), await next.model.promptTokensLimit()]).toEqual([
+      3_096, 3_096,
+    ]);
+    expect(probes).toBe(1);
+    expect(next.clock.chargedMs).toBe(0);
+  });
+
+  it('are not known where the server does not tell, or lets nobody read the list of its models', async () => {
+    const refusals: (() => Promise<ModelProbe>)[] = [
+      () => Promise.resolve({ contextTokens: null }),
+      () => Promise.reject(new ClassifiedError('Forbidden', 'no list')),
+    ];
+    for (const [at, probe] of refusals.entries()) {
+      const { model } = await ports({ probe, place: `v1/sweeps/s/trials/none${at}/m/x/01/g001/` });
+      expect(await model.promptTokensLimit()).toBeNull();
+    }
+  });
+
+  it('are asked for again where the server was not there', async () => {
+    const away = await ports({
+      probe: () => Promise.reject(new ClassifiedError('ModelUnavailable', 'away')),
+    });
+    await expect(away.model.promptTokensLimit()).rejects.toThrow('away');
+    expect(await (await ports()).model.promptTokensLimit()).toBe(4_095);
+  });
+
+  it('are told by an overflow whose message tells the context', async () => {
+    const message = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens";
+    const ask = () => Promise.resolve(answer(message, { kind: 'overflow' }));
+    const { model } = await ports({ maxTokens: 96, ask });
+    expect(await model.ask(say('a'))).toEqual({ kind: 'overflow', message, promptTokensLimit: 4_000 });
   });
 });
 

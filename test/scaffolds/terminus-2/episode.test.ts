@@ -142,8 +142,8 @@ describe('an episode ends', () => {
     expect(fake.acted).toHaveLength(4);
   });
 
-  it("C64 as out-of-context where the prompt overflows, with the server's words", async () => {
-    const fake = await run({ answers: [types(['x\n']), overflow] });
+  it("C64 as out-of-context where the prompt overflows and nothing may be summarised, with the server's words", async () => {
+    const fake = await run({ answers: [types(['x\n']), overflow] }, { enable_summarize: false });
     expect(fake.end).toStrictEqual({ ending: 'out-of-context', detail: overflow.message });
   });
 
@@ -178,7 +178,65 @@ describe('an episode ends', () => {
   });
 });
 
+describe('under the XML protocol', () => {
+  const xml = (keystrokes: string, complete = false): string =>
+    `<response>\n<analysis>seen</analysis>\n<plan>next</plan>\n<commands>\n<keystrokes duration="0.1">${keystrokes}</keystrokes>\n</commands>\n<task_complete>${String(complete)}</task_complete>\n</response>`;
+
+  it('an episode is asked for, typed, re-asked and confirmed in that form alone', async () => {
+    const fake = await run(
+      { answers: [xml('ls\n'), 'oops', xml('', true), xml('', true)], observations: ['x', 'out'] },
+      { parser_name: 'xml' },
+    );
+    expect(fake.end.ending).toBe('completed');
+    expect(lastOf(fake, 0)).toContain('<keystrokes duration="0.1">');
+    expect(fake.acted[1]).toStrictEqual([{ keystrokes: 'ls\n', durationMs: 100 }]);
+    expect(lastOf(fake, 2)).toMatch(/ERROR: no <response> was found[\s\S]*one <response> with/);
+    expect(lastOf(fake, 3)).toContain('send <task_complete>true</task_complete> once more');
+    expect(JSON.stringify(fake.asked)).not.toContain('JSON');
+  });
+
+  it('a cut reply that holds a whole response is taken, another one is asked for anew', async () => {
+    const cut = (text: string): Answer => answer(text, { finishReason: 'length' });
+    const fake = await run(
+      {
+        answers: [cut(`${xml('ls\n')}\nNow`), cut(xml('pwd\n').slice(0, 90)), xml('', true), xml('', true)],
+      },
+      { parser_name: 'xml' },
+    );
+    expect(fake.acted.map(([first]) => first?.keystrokes)).toStrictEqual([undefined, 'ls\n', '', '']);
+    expect(lastOf(fake, 2)).toMatch(/longer than one reply may be/);
+  });
+});
+
+describe('what a reply types', () => {
+  it('goes to the terminal whole and in one piece, however long and in whatever script', async () => {
+    const long = `cat > x <<'E'\n${'é中🦀\\"'.repeat(40_000)}\nE\n`;
+    const fake = await run({ answers: [types([long]), done, done] });
+    expect(fake.acted[1]).toStrictEqual([{ keystrokes: long, durationMs: 100 }]);
+  });
+
+  it('over what one turn of the terminal takes is an error that the model is told', async () => {
+    const fake = await run({ answers: [types(['\u0000'.repeat(700_000), 'x\n']), done, done] });
+    expect(lastOf(fake, 1)).toMatch(/ERROR: the keystrokes are longer than the 4194304 bytes/);
+    expect(fake.acted).toHaveLength(3);
+  });
+});
+
 describe('the trajectory', () => {
+  it('holds raw replies and no tool calls under raw_content', async () => {
+    const fake = await run(
+      { answers: [answer(types(['ls\n']), { reasoning: 'hm' }), done, done], observations: ['x', 'out'] },
+      { trajectory_config: { raw_content: true } },
+    );
+    expect(fake.steps[1]).toStrictEqual({
+      source: 'agent',
+      message: types(['ls\n']),
+      reasoning: 'hm',
+      observation: 'New Terminal Output:\nout',
+      call: 0,
+    });
+  });
+
   it('has the prompt, then a step a reply: words, tool calls, observation, and the call whose metrics it has', async () => {
     const cut = answer('cut', { finishReason: 'length' });
     const fake = await run({
@@ -223,6 +281,7 @@ describe('the trajectory', () => {
 });
 
 describe('replay', () => {
+  const dones = Array.from({ length: 60 }, () => answer(done, { promptTokens: 1_800 }));
   const someAnswer = fc.oneof(
     fc
       .constantFrom(
@@ -248,7 +307,7 @@ describe('replay', () => {
         fc.array(someAnswer, { minLength: 8, maxLength: 8 }),
         fc.array(someObservation),
         async (answers, observations) => {
-          const script = { answers, observations };
+          const script = { answers: [...answers, ...dones], observations, promptTokensLimit: 2_000 };
           const first = await run(script, { max_turns: 8, max_length_reasks: 0 });
           const again = await run(script, { max_turns: 8, max_length_reasks: 0 });
           const record = ({ end, asked, acted, steps, kept }: typeof first) => ({
@@ -271,10 +330,10 @@ describe('replay', () => {
         fc.nat(5),
         async (answers, cut) => {
           const options = { max_turns: 6, max_length_reasks: 0 };
-          const whole = await run({ answers, observations: ['x'] }, options);
+          const whole = await run({ answers: [...answers, ...dones], observations: ['x'] }, options);
           const other = await run(
             {
-              answers: [...answers.slice(0, cut), ...Array.from({ length: 6 }, () => answer(done))],
+              answers: [...answers.slice(0, cut), ...dones],
               observations: ['x'],
             },
             options,

@@ -2,11 +2,23 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseReply, type ParseRules } from '../../../scaffolds/terminus-2/parse-reply.ts';
-import type { ParsedReply } from '../../../scaffolds/terminus-2/reply-object.ts';
+import type { ParsedReply } from '../../../scaffolds/terminus-2/commands.ts';
+import { holdsWholeXml, parseXmlReply } from '../../../scaffolds/terminus-2/parse-xml.ts';
 import { replies, type Expected } from './replies.ts';
+import { xmlReplies } from './xml-replies.ts';
 
-const ours: ParseRules = { thinkBlocks: 'set-aside', objectChoice: 'validating', durations: 'checked' };
-const strict: ParseRules = { thinkBlocks: 'keep', objectChoice: 'first', durations: 'reference' };
+const ours: ParseRules = {
+  thinkBlocks: 'set-aside',
+  objectChoice: 'validating',
+  durations: 'checked',
+  completeTag: 'own',
+};
+const strict: ParseRules = {
+  thinkBlocks: 'keep',
+  objectChoice: 'first',
+  durations: 'reference',
+  completeTag: 'anywhere',
+};
 
 const runOf = (parsed: ParsedReply): string =>
   parsed.ok
@@ -26,7 +38,7 @@ function check(parsed: ParsedReply, expected: Expected): void {
   else expect(warnings).toContain(expected.warns);
 }
 
-describe('C59 C60 a reply with', () => {
+describe('C59 C60 a JSON reply with', () => {
   it.each(replies)('$name does what it must', ({ reply, ours: expected }) => {
     check(parseReply(reply, ours), expected);
   });
@@ -37,6 +49,40 @@ describe('C59 C60 a reply with', () => {
       check(parseReply(reply, strict), other ?? same);
     },
   );
+});
+
+describe('C59 an XML reply with', () => {
+  it.each(xmlReplies)('$name does what it must', ({ reply, ours: expected }) => {
+    check(parseXmlReply(reply, ours), expected);
+  });
+
+  it.each(xmlReplies)(
+    '$name does under strict what the reference does',
+    ({ reply, ours: same, strict: other }) => {
+      check(parseXmlReply(reply, strict), other ?? same);
+    },
+  );
+});
+
+describe('the corpus', () => {
+  it('holds at least 60 replies, each under a name of its own in its protocol', () => {
+    expect(replies.length + xmlReplies.length).toBeGreaterThanOrEqual(60);
+    for (const corpus of [replies, xmlReplies]) {
+      expect(new Set(corpus.map(({ name }) => name)).size).toBe(corpus.length);
+    }
+  });
+});
+
+describe('an XML reply that was cut by its length', () => {
+  const whole =
+    '<response><analysis>a</analysis><plan>p</plan><commands><keystrokes duration="1">ls\n</keystrokes></commands></response>';
+
+  it('is taken where a whole <response> is in it, and only there', () => {
+    expect(holdsWholeXml(`${whole}\nNow I`, ours)).toBe(true);
+    expect(holdsWholeXml(whole.slice(0, -1), ours)).toBe(false);
+    expect(holdsWholeXml('<response><analysis>a</analysis></response> and', ours)).toBe(false);
+    expect(holdsWholeXml(`<think>${whole}</think>Now`, ours)).toBe(false);
+  });
 });
 
 describe('parsing', () => {
@@ -86,14 +132,22 @@ describe('parsing', () => {
             '[',
             ',',
             'NaN',
+            '<response>',
+            '</response>',
+            '<commands>',
+            '</commands>',
+            '<keystrokes duration="1">',
+            '</keystrokes>',
             ' ',
             '\n',
           ),
         }),
         (text) => {
           for (const rules of [ours, strict]) {
-            const parsed = parseReply(text, rules);
-            if (!parsed.ok) expect(parsed.error).not.toBe('');
+            for (const parse of [parseReply, parseXmlReply]) {
+              const parsed = parse(text, rules);
+              if (!parsed.ok) expect(parsed.error).not.toBe('');
+            }
           }
         },
       ),
@@ -110,6 +164,14 @@ describe('parsing', () => {
       '<think>'.repeat(30_000),
     ]) {
       expect(parseReply(text, ours).ok).toBe(false);
+    }
+    for (const text of [
+      '<response>'.repeat(20_000),
+      `<response><commands></keystrokes>${'<keystrokes '.repeat(20_000)}`,
+      `<response><commands></keystrokes>${'<keystrokes>'.repeat(20_000)}</commands></response>`,
+      `</think>${'<think>'.repeat(30_000)}`,
+    ]) {
+      expect(parseXmlReply(text, ours).ok).toBe(false);
     }
     expect(performance.now() - started).toBeLessThan(15_000);
   });
