@@ -19,6 +19,7 @@ import { onInterrupt, onInterrupts, type StagedInterrupt } from './interrupt.ts'
 import { serveKnownRates } from './known-rate.ts';
 import { makePlan, readRequestedTasks } from './plan.ts';
 import { progressView, type ProgressView } from './progress.ts';
+import { exitCodes } from './output.ts';
 import { readStoreId } from '../store/store-id.ts';
 import { readSummary } from './results.ts';
 import { endSession } from './session-end.ts';
@@ -238,12 +239,27 @@ export async function runSweep(request: SweepRequest, store: Store, options: Run
     await readKubernetesConfig(kubernetesFile(request.kubernetes, options.env));
   }
   const interrupt = interruptOf(options, view.say);
+  try {
+    return await planAndGrade(request, store, { options, view, ...interrupt });
+  } finally {
+    interrupt.off();
+  }
+}
+
+async function planAndGrade(request: SweepRequest, store: Store, context: RunContext): Promise<RunEnd> {
+  const { options, view, signal } = context;
   await store.check();
   const set = await readRequestedTasks(request, options.env);
   const knownRates = await serveKnownRates(request.models, request.tasks, options);
   try {
     // Before anything is written: what is refused leaves no plan.
     if (options.temporal !== null) await checkTemporal(options.temporal, options.namespace);
+    if (signal.aborted) {
+      throw new InputError(
+        'interrupted: nothing was started; the same command starts again',
+        exitCodes.interrupted,
+      );
+    }
     const plan = await keepPlan(store, await makePlan(request, set, store));
     const { sweep, scaffolds, tasks } = plan.plan;
     await putSettings(store, sweep, request, {
@@ -261,16 +277,15 @@ export async function runSweep(request: SweepRequest, store: Store, options: Run
     const stopped = await failureOf(async () => {
       if (!options.gatesOnly)
         await checkModels(request.models, knownRates?.url ?? null, scaffolds, options.env);
-      return tasks.length === 0 ? null : await execute(request, plan, store, { options, view, ...interrupt });
+      return tasks.length === 0 || signal.aborted ? null : await execute(request, plan, store, context);
     });
     return {
       plan,
       summary: await summaryDespite(stopped, store, sweep),
       stopped,
-      interrupted: interrupt.signal.aborted,
+      interrupted: signal.aborted,
     };
   } finally {
-    interrupt.off();
     await knownRates?.close();
   }
 }

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InputError } from '../domain/errors.ts';
@@ -89,12 +88,15 @@ exec 3<&0
 (cat <&3 > /dev/null; kill "$service") 2> /dev/null & watcher=$!
 wait "$service"; status=$?
 kill "$watcher" 2> /dev/null
-rm -rf --one-file-system "$dir"
+rm -rf "$dir"
 exit "$status"
 `;
 
+/** Where Podman itself puts layers on their way: the folder of short-lived files may be memory. */
+const largeTemporary = '/var/tmp';
+
 async function startPodman(podman: string, env: NodeJS.ProcessEnv): Promise<Engine> {
-  const dir = await mkdtemp(path.join(tmpdir(), 'passband-engine-'));
+  const dir = await mkdtemp(path.join(env['TMPDIR'] ?? largeTemporary, 'passband-engine-'));
   const socketPath = path.join(dir, 'podman.sock');
   const config = path.join(dir, 'containers.conf');
   await writeFile(config, await podmanConfig());

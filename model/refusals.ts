@@ -39,6 +39,12 @@ const samplingWireNames = new Set<string>(Object.values(samplingNames));
 const takesNoTools =
   /enable-auto-tool-choice|tool-call-parser|tools param requires|not support (?:tools|function calling)|tools are not supported/i;
 
+/** Of these every server says that it is for now, whatever words it adds. */
+const momentary = new Set([408, 409, 425, 429]);
+/** An error of the server may quote what it was asked: there only the words that name its own flags. */
+const toolsRefusal = (status: number): RegExp =>
+  status >= 500 ? /enable-auto-tool-choice|tool-call-parser|tools param requires/i : takesNoTools;
+
 /** A 400 or 422: the settings' fault where it names one of them, else our own. */
 function badRequestClass(error: WireError | null): FailureClass {
   const param = error?.param ?? null;
@@ -54,12 +60,12 @@ function notFoundClass(error: WireError | null): FailureClass {
 }
 
 function classOfStatus(status: number, error: WireError | null): FailureClass {
-  if (error !== null && takesNoTools.test(error.message)) return 'ConfigInvalid';
+  if (error !== null && !momentary.has(status) && toolsRefusal(status).test(error.message))
+    return 'ConfigInvalid';
   if (status === 400 || status === 422) return badRequestClass(error);
   if (status === 401 || status === 402 || status === 403 || status === 407) return 'Forbidden';
   if (status === 404) return notFoundClass(error);
-  if (status === 408 || status === 409 || status === 425 || status === 429 || status >= 499)
-    return 'ModelUnavailable';
+  if (momentary.has(status) || status >= 499) return 'ModelUnavailable';
   return 'ConfigInvalid'; // redirects, 405, 413, 415: the URL or what stands before the server
 }
 

@@ -29,13 +29,22 @@ const wireCall = ({ id, name, arguments: written }: ToolCall): object => ({
   function: { name, arguments: written },
 });
 
+/** What an assistant's message without words and calls says: many servers refuse one that says nothing. */
+const saidNothing = '(empty)';
+
+/** Half a surrogate pair is no text: servers refuse it, and would refuse the same prompt for ever. */
+function wireContent(role: ChatMessage['role'], content: string, calls: boolean): string | null {
+  if (content !== '' || role !== 'assistant') return content.toWellFormed();
+  // Templates tell a message that only calls by its lack of content.
+  return calls ? null : saidNothing;
+}
+
 function wireMessage({ role, content, reasoning, toolCalls, toolCallId }: ChatMessage): object {
   const calls = toolCalls ?? [];
   return {
     role,
-    // Templates tell a message that only calls by its lack of content.
-    content: calls.length > 0 && content === '' ? null : content,
-    ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
+    content: wireContent(role, content, calls.length > 0),
+    ...(reasoning === undefined ? {} : { reasoning_content: reasoning.toWellFormed() }),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(wireCall) }),
     ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
   };

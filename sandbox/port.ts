@@ -87,6 +87,11 @@ export interface Command {
   /** `image`: the image's environment alone, without the sandbox's and without LD_*, BASH_ENV, PYTHON*. */
   readonly envBase?: 'sandbox' | 'image';
   readonly cwd?: string;
+  /**
+   * Asked for by an agent that has been at work here: whatever keeps it from starting may be that agent's doing. It
+   * starts in / where its directory is not to be had, and ends with 126 where it cannot start at all.
+   */
+  readonly byAgent?: boolean;
   /** Null: the image's user. */
   readonly user?: User;
   /** When it passes, the whole process tree is killed inside. Null: no limit. */

@@ -66,6 +66,7 @@ export class RecordedTerminal implements Terminal {
           id: `${commandPrefix}-${this.#calls}`,
           argv: command.argv,
           env: command.env,
+          byAgent: true,
           user,
           timeoutMs: Math.min(command.timeoutMs ?? leftMs, leftMs),
           outputLimitBytes: limit,

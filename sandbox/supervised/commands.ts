@@ -15,6 +15,8 @@ const maxOutputLimitBytes = 8 * 1024 ** 2;
 
 /** No such user or directory, no process or memory to be had: what ran in the sandbox before may have brought it about. */
 const unstartable = ['not-found', 'limit'];
+/** The same, and whatever else looking at its files, its accounts and our program comes to after an agent was at them. */
+const unstartableAfterAgent = [...unstartable, 'io', 'internal'];
 
 /** Exit status of what could not be started at all, as a shell gives it. */
 const notStarted = 126;
@@ -25,7 +27,9 @@ export async function runCommand(
   command: Command,
   signal?: AbortSignal,
 ): Promise<CommandResult> {
-  const request = { ...requestOf(sandbox, command), timeoutMs: command.timeoutMs, waitMs, background: false };
+  const byAgent = command.byAgent ?? false;
+  const refusals = byAgent ? unstartableAfterAgent : unstartable;
+  let request = { ...requestOf(sandbox, command), timeoutMs: command.timeoutMs, waitMs, background: false };
   const { stdin } = command;
   for (let asked = 0; ; asked += 1) {
     let response;
@@ -38,12 +42,15 @@ export async function runCommand(
           const exchanged = await connection.exchange({ request, response: RunResponse, signal, ...body });
           return exchanged.response;
         },
-        unstartable,
+        refusals,
       );
     } catch (error) {
-      if (error instanceof SupervisorError && unstartable.includes(error.kind))
-        return notStartedResult(error);
-      throw error;
+      if (!(error instanceof SupervisorError && refusals.includes(error.kind))) throw error;
+      if (!byAgent || request.cwd === '/') return notStartedResult(error);
+      // Nothing was started under its id: it is asked for anew, from the beginning.
+      request = { ...request, cwd: '/' };
+      asked = -1;
+      continue;
     }
     if (response.state === 'lost') {
       throw new ClassifiedError('ExecBroken', `command ${command.id}: ${response.message}`);
@@ -93,7 +100,7 @@ export async function killCommand(sandbox: Supervised, id: string): Promise<void
 function requestOf(
   { facts }: Supervised,
   command: Omit<Command, 'stdin' | 'timeoutMs'>,
-): Record<string, unknown> & { op: 'run' } {
+): Record<string, unknown> & { op: 'run'; cwd: string } {
   const limit = command.outputLimitBytes ?? defaultOutputLimitBytes;
   if (limit > maxOutputLimitBytes)
     throw new RangeError(`outputLimitBytes ${limit} is above ${maxOutputLimitBytes}`);

@@ -27,13 +27,13 @@ export function argumentsOf({ arguments: written }: ToolCall): Readonly<Record<s
   }
 }
 
+/** In words that no version of an engine changes: they are part of the next prompt. */
 function whyNoObject(written: string): string {
   try {
     JSON.parse(written);
     return 'the arguments are no JSON object';
-  } catch (error) {
-    const why = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
-    return `the arguments are not valid JSON (${why ?? ''})`;
+  } catch {
+    return 'the arguments are not valid JSON';
   }
 }
 

@@ -2,7 +2,7 @@
 import type { PlainResult } from '../../domain/ports.ts';
 import type { BashOptions } from './options.ts';
 
-const work = `You work on a Linux machine through the tool bash, to do the task that the user gives you. Nobody answers questions: look at the machine, decide, and act. The machine has no network.
+const work = `You work on a Linux machine through the tool bash, to do the task that the user gives you. Nobody answers questions: look at the machine, decide, and act.
 
 Work in small steps: look first, do one thing, check what came of it. Test what you made before you say that it is done; what counts is the state of the machine at the end, and it is checked by a program that you do not see.`;
 
@@ -50,6 +50,7 @@ const longestQuote = 300;
 
 /** The result of a call that could not be read: nothing of it was done. */
 export function errorResult(error: string, written: string): string {
-  const quoted = written.length > longestQuote ? `${written.slice(0, longestQuote)}…` : written;
+  const quoted =
+    written.length > longestQuote ? `${Array.from(written).slice(0, longestQuote).join('')}…` : written;
   return `ERROR: ${error}. Nothing was run.\nThe arguments were: ${quoted === '' ? '(empty)' : quoted}`;
 }

@@ -254,6 +254,28 @@ describe('a reply that calls tools', () => {
     expect(JSON.parse(server.seen.at(-1)?.body ?? '')).not.toHaveProperty('tool_choice');
   });
 
+  it('says something where a reply said nothing, and no half of a character', async () => {
+    server.use(reply(200, ''));
+    const half = '😀'.slice(0, 1);
+    await ask([
+      { role: 'user', content: `a${half}` },
+      { role: 'assistant', content: '' },
+    ]).catch(() => undefined);
+    const { messages } = JSON.parse(server.seen.at(-1)?.body ?? '{}') as { messages: unknown };
+    expect(messages).toEqual([
+      { role: 'user', content: 'a\ufffd' },
+      { role: 'assistant', content: '(empty)' },
+    ]);
+  });
+
+  it.each([
+    [429, 'does not support tools right now'],
+    [502, 'the request was: «does not support tools»'],
+  ])('is no fault of the configuration where a server is busy or away: %i', async (status, said) => {
+    server.use(reply(status, JSON.stringify({ error: { message: said, type: 'x', code: status } })));
+    await expect(ask()).rejects.toMatchObject({ failureClass: 'ModelUnavailable' });
+  });
+
   it.each([
     [400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'],
     [400, 'tool_choice="required" requires --tool-call-parser to be set'],
