@@ -153,6 +153,8 @@ export interface TerminalOptions {
   readonly rows: number;
   readonly cwd: string | null;
   readonly env: Readonly<Record<string, string>>;
+  /** An agent has been at work here: whatever keeps the terminal from starting may be that agent's doing, and it is dead. */
+  readonly byAgent?: boolean;
   /** Bytes kept of the new output and of the screen: first half and last half, with a line between. */
   readonly limitBytes: number;
 }

@@ -176,7 +176,7 @@ function terminalOf({ grading, index, cast, session, seqBase }: Stage, sandbox: 
   const settings = cast.scaffold.terminal?.(cast.options) ?? usualTerminal;
   return new RecordedTerminal(session, {
     sandbox,
-    terminal: { ...settings, user: agentUser, cwd: grading.task.task.workdir, env: {} },
+    terminal: { ...settings, user: agentUser, cwd: grading.task.task.workdir, env: {}, byAgent: index > 0 },
     user: agentUser,
     seqBase,
     commandPrefix: `run-${index}`,

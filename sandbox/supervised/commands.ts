@@ -6,17 +6,13 @@ import { EmptyResponse, RunResponse } from '../protocol/responses.ts';
 import type { Command, CommandResult } from '../port.ts';
 import { recovering } from './recovery.ts';
 import type { Supervised } from './supervised.ts';
+import { unstartable } from './unstartable.ts';
 
 /** How long one question waits before it is asked again. */
 const waitMs = 60_000;
 const defaultOutputLimitBytes = 1024 ** 2;
 /** What the supervisor keeps of a stream at most. */
 const maxOutputLimitBytes = 8 * 1024 ** 2;
-
-/** No such user or directory, no process or memory to be had: what ran in the sandbox before may have brought it about. */
-const unstartable = ['not-found', 'limit'];
-/** The same, and whatever else looking at its files, its accounts and our program comes to after an agent was at them. */
-const unstartableAfterAgent = [...unstartable, 'io', 'internal'];
 
 /** Exit status of what could not be started at all, as a shell gives it. */
 const notStarted = 126;
@@ -28,7 +24,7 @@ export async function runCommand(
   signal?: AbortSignal,
 ): Promise<CommandResult> {
   const byAgent = command.byAgent ?? false;
-  const refusals = byAgent ? unstartableAfterAgent : unstartable;
+  const refusals = unstartable(byAgent);
   let request = { ...requestOf(sandbox, command), timeoutMs: command.timeoutMs, waitMs, background: false };
   const { stdin } = command;
   for (let asked = 0; ; asked += 1) {

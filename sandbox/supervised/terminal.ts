@@ -5,9 +5,7 @@ import { TerminalActResponse, TerminalStartResponse } from '../protocol/response
 import { recordingPath, type ActResult, type TerminalOptions, type TerminalSession } from '../port.ts';
 import { recovering } from './recovery.ts';
 import type { Supervised } from './supervised.ts';
-
-/** As for commands: what ran before may have taken the user, its directory or every process away. */
-const unstartable = ['not-found', 'limit'];
+import { unstartable } from './unstartable.ts';
 
 /** Starts the session, or finds it; one that cannot be is dead from the start. */
 export async function openTerminal(sandbox: Supervised, options: TerminalOptions): Promise<TerminalSession> {
@@ -22,15 +20,17 @@ export async function openTerminal(sandbox: Supervised, options: TerminalOptions
     limitBytes: options.limitBytes,
     recording: recordingPath,
   };
+  // In a fresh sandbox a want of processes or memory is the machine's.
+  const refusals = options.byAgent === true ? unstartable(true) : ['not-found'];
   try {
     await recovering(
       sandbox,
       'terminal',
       (connection) => connection.exchange({ request, response: TerminalStartResponse }),
-      unstartable,
+      refusals,
     );
   } catch (error) {
-    if (error instanceof SupervisorError && error.kind === 'not-found')
+    if (error instanceof SupervisorError && refusals.includes(error.kind))
       return new DeadTerminal(error.message);
     throw error;
   }

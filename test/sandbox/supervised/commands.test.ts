@@ -1,4 +1,4 @@
-// Commands that an agent asks for after it has been at work: nothing that it did keeps its trial from going on.
+// Commands and terminals that an agent asks for after it has been at work: nothing that it did keeps its trial from going on.
 import { expect, it } from 'vitest';
 import { scriptedSandbox } from '../../support/scripted-supervisor.ts';
 
@@ -37,4 +37,21 @@ it.each([
   const result = await (await attached).run({ ...command, byAgent: true });
   expect(result).toMatchObject({ exitCode: 126, timedOut: false });
   expect(Buffer.from(result.stderr).toString()).toContain(refusal.error.message);
+});
+
+it.each(['io', 'internal', 'limit', 'not-found'])(
+  'a terminal that cannot be started after an agent was at work is dead: %s',
+  async (kind) => {
+    const { attached } = scriptedSandbox({ 'terminal.start': [fault(kind, 'no such thing')] }, {}, facts);
+    const options = { user: null, columns: 80, rows: 24, cwd: null, env: {}, limitBytes: 100, byAgent: true };
+    const terminal = await (await attached).terminal(options);
+    const { observation } = await terminal.act(1, [], null);
+    expect(observation).toMatchObject({ alive: false, screen: 'passband: no terminal: no such thing' });
+  },
+);
+
+it('a terminal that a fresh sandbox cannot start is a failure of it', async () => {
+  const { attached } = scriptedSandbox({ 'terminal.start': [fault('limit', 'no process')] }, {}, facts);
+  const options = { user: null, columns: 80, rows: 24, cwd: null, env: {}, limitBytes: 100 };
+  await expect((await attached).terminal(options)).rejects.toMatchObject({ failureClass: 'ExecBroken' });
 });
