@@ -6,7 +6,7 @@ import { countTrials, shapeOf } from '../../domain/sweep.ts';
 const sha = '[0-9a-f]{64}';
 /** What a generation writes, of trials and of gates alike. */
 const generation =
-  '(failures/\\d{3}\\.json|g\\d{3}/s\\d{2}/(turns/\\d{5}-(reply|observation)|provision|barrier|begin|episode|delta|verify)\\.json)';
+  '(failures/\\d{3}\\.json|g\\d{3}/s\\d{2}/(turns/(\\d{5}-(reply|observation)|context)|provision|barrier|begin|episode|delta|verify)\\.json)';
 
 const ofStore = /^v1\/(store\.json|check)$/;
 const ofBlob = new RegExp(`^v1/blobs/([0-9a-f]{2})/(${sha})$`);

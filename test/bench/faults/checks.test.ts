@@ -1,5 +1,6 @@
 // The checks of a bench's end over made-up stores: each finds what it is there for, and nothing else.
 import { describe, expect, it } from 'vitest';
+import * as layout from '../../../domain/layout.ts';
 import {
   doubledThings,
   foreignReplies,
@@ -45,6 +46,8 @@ const stored = [
   failureKey(first.path, 1),
   replyKey(generationPrefix(trialPrefix(first.path), 2), 0, 3),
   observationKey(generationPrefix(trialPrefix(first.path), 2), 0, 3),
+  layout.interruptionKey('faults'),
+  layout.contextKey(generationPrefix(trialPrefix(first.path), 2), 0),
   ...['provision', 'barrier', 'begin', 'episode', 'delta', 'verify'].map((phase) =>
     phaseKey(generationPrefix(trialPrefix(first.path), 2), 0, phase),
   ),
@@ -57,6 +60,8 @@ const stored = [
 describe('orphanKeys', () => {
   it('knows every key of the layout', () => {
     expect(orphanKeys(stored, [plan])).toEqual([]);
+    // Whoever adds a maker of keys adds one of its keys above.
+    expect(Object.keys(layout).filter((name) => name.endsWith('Key'))).toHaveLength(13);
   });
 
   it.each([
