@@ -26,33 +26,31 @@ const program = new Command('passband')
   });
 
 /** Each command's module with all that it needs is read when it is asked for: most take longer to read than to run. */
-const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  check: async () => (await import('./check.ts')).checkCommand(),
-  audit: async () => (await import('./audit.ts')).auditCommand(),
-  images: async () => (await import('./images.ts')).imagesCommand(),
-  sweep: async () => (await import('./sweep.ts')).sweepCommand(),
-  trial: async () => (await import('./trial.ts')).trialCommand(),
-  bands: async () => (await import('./bands.ts')).bandsCommand(),
-  calibrate: async () => (await import('./calibrate.ts')).calibrateCommand(),
-  'known-rate': async () => (await import('./known-rate-serve.ts')).knownRateCommand(),
-  worker: async () => (await import('./worker.ts')).workerCommand(),
-  doctor: async () => (await import('./doctor.ts')).doctorCommand(),
-  demo: async () => (await import('./demo.ts')).demoCommand(),
-};
+const commands = new Map<string, () => Promise<Command>>([
+  ['check', async () => (await import('./check.ts')).checkCommand()],
+  ['audit', async () => (await import('./audit.ts')).auditCommand()],
+  ['images', async () => (await import('./images.ts')).imagesCommand()],
+  ['sweep', async () => (await import('./sweep.ts')).sweepCommand()],
+  ['trial', async () => (await import('./trial.ts')).trialCommand()],
+  ['bands', async () => (await import('./bands.ts')).bandsCommand()],
+  ['calibrate', async () => (await import('./calibrate.ts')).calibrateCommand()],
+  ['known-rate', async () => (await import('./known-rate-serve.ts')).knownRateCommand()],
+  ['worker', async () => (await import('./worker.ts')).workerCommand()],
+  ['doctor', async () => (await import('./doctor.ts')).doctorCommand()],
+  ['demo', async () => (await import('./demo.ts')).demoCommand()],
+]);
 
 const asked = process.argv[2] ?? '';
 const versionFlags: readonly string[] = ['-V', '--version'];
 
 /** Whatever is no command's name is for a person who looks for one. */
-function namesToLoad(): readonly string[] {
-  if (versionFlags.includes(asked)) return [];
-  return Object.hasOwn(commands, asked) ? [asked] : Object.keys(commands);
+function toLoad(): Iterable<() => Promise<Command>> {
+  const one = commands.get(asked);
+  if (one !== undefined) return [one];
+  return versionFlags.includes(asked) ? [] : commands.values();
 }
 
-for (const name of namesToLoad()) {
-  const command = await commands[name]?.();
-  if (command !== undefined) program.addCommand(inherit(command));
-}
+for (const load of toLoad()) program.addCommand(inherit(await load()));
 
 /** Subcommands do not take over exitOverride by themselves when they are added whole. */
 function inherit(command: Command): Command {

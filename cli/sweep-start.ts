@@ -203,7 +203,8 @@ async function start(file: string | undefined, flags: StartFlags): Promise<void>
   const request = await requestOf(file, flags);
   const splitsFile = flags.splits ?? request.splits;
   const splits = splitsFile === undefined ? null : await readSplits(splitsFile);
-  const url = flags.store === undefined && request.store !== undefined ? request.store : storeUrl(flags);
+  const given = flags.store ?? request.store;
+  const url = given ?? storeUrl({});
   await useStore({ store: url }, async (store) => {
     const end = await runSweep(request, store, {
       temporal: flags.temporal ?? null,
@@ -221,13 +222,13 @@ async function start(file: string | undefined, flags: StartFlags): Promise<void>
       if (flags.json === true) printJson(sweepDocument(end));
       throw end.stopped;
     }
-    if (end.interrupted) note(interruptionOf(sweep, { ...flags, store: flags.store ?? request.store }));
+    if (end.interrupted) note(interruptionOf(sweep, { ...flags, store: given }));
     if (flags.json === true) {
       printJson(sweepDocument(end));
     } else if (flags.detach !== true) {
       printLine(formatLabels(await readLabels(store, sweep, await splitsOf(store, sweep, undefined))));
       printLine(formatSummary(end.summary));
-      const which = `${sweep}${flagText('--store', flags.store ?? request.store)}`;
+      const which = `${sweep}${flagText('--store', given)}`;
       printLine(`results: ${store.url} (passband bands ${which}, passband trial list ${which})`);
     }
     process.exitCode = flags.detach === true ? exitCodes.done : exitCodeOf(end);

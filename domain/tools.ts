@@ -7,6 +7,12 @@ export interface ToolDefinition {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
+/** A tool in the shape that requests and trajectories have it in. */
+export const wireTool = ({ name, description, parameters }: ToolDefinition): Record<string, unknown> => ({
+  type: 'function',
+  function: { name, description, parameters },
+});
+
 /** What a request offers beside its messages. */
 export interface ToolOffer {
   readonly tools: readonly ToolDefinition[];

@@ -1,7 +1,7 @@
 // The body of one request: chat messages, sampling, and all that vLLM can be asked to tell of the tokens.
 import type { ChatMessage } from '../domain/ports.ts';
 import type { Sampling } from '../domain/sweep.ts';
-import type { ToolCall, ToolDefinition, ToolOffer } from '../domain/tools.ts';
+import { wireTool, type ToolCall, type ToolOffer } from '../domain/tools.ts';
 
 /** Sampling settings by their name on the wire: a refusal that names one is a fault of the settings. */
 export const samplingNames = {
@@ -49,11 +49,6 @@ function wireMessage({ role, content, reasoning, toolCalls, toolCallId }: ChatMe
     ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
   };
 }
-
-const wireTool = ({ name, description, parameters }: ToolDefinition): object => ({
-  type: 'function',
-  function: { name, description, parameters },
-});
 
 /** Sampling for one attempt: attempt 1 has the seed that the user named, attempt n has seed + n - 1. */
 export const samplingOf = (sampling: Sampling, attempt: number): Sampling =>

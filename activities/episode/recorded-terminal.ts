@@ -2,10 +2,10 @@
 import type { ObservationRecord } from '../../domain/episode.ts';
 import type { Observation, PlainCommand, PlainResult, Terminal, TerminalAction } from '../../domain/ports.ts';
 import type { User } from '../../domain/task.ts';
+import { joinHalves } from '../../scaffolds/join-halves.ts';
 import type { Sandbox, TerminalOptions, TerminalSession } from '../../sandbox/port.ts';
 import { untilAborted } from '../sandbox-pool.ts';
 import type { EpisodeSession } from './session.ts';
-import { joinHalves } from './join-halves.ts';
 import { digestOf, observations } from './turn-records.ts';
 
 /** Bytes kept of each stream of a plain command that names no limit. */

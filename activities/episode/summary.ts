@@ -2,13 +2,13 @@
 import type { EpisodeSummary } from '../../domain/episode.ts';
 import type { ChatMessage, Scaffold, TrajectoryStep } from '../../domain/ports.ts';
 import type { Ref } from '../../domain/refs.ts';
+import { wireTool } from '../../domain/tools.ts';
 import { recordingPath, SandboxGone, type Sandbox } from '../../sandbox/port.ts';
 import { readArchive } from '../archives.ts';
 import type { World } from '../world.ts';
 import type { AgentClock } from './clock.ts';
 import type { RecordedModel } from './recorded-model.ts';
 import { trajectoriesOf } from './trajectories.ts';
-import { toolDefinitions } from './trajectory.ts';
 
 /** The recorder inside stops at this size as well. */
 const recordingLimitBytes = 64 * 1024 ** 2;
@@ -74,7 +74,7 @@ export async function summarise(world: World, facts: EpisodeFacts): Promise<Epis
 /** The chat as it ended, with the tools that it was offered; and, where it was replaced, as it stood before each time. */
 function messagesOf({ notes, model }: EpisodeFacts): Readonly<Record<string, unknown>> {
   const { steps, messages } = notes;
-  const tools = toolDefinitions(model.tools);
+  const tools = model.tools.map(wireTool);
   const earlier = steps.flatMap(({ compaction }) =>
     compaction === undefined || compaction.outcome === 'none' ? [] : [compaction.before],
   );

@@ -1,7 +1,7 @@
 // The trajectory of an episode: the scaffold's own steps, with times, tokens and ids from the reply records.
 import type { ReplyRecord } from '../../domain/episode.ts';
 import type { TrajectoryStep } from '../../domain/ports.ts';
-import type { ToolDefinition } from '../../domain/tools.ts';
+import { wireTool, type ToolDefinition } from '../../domain/tools.ts';
 import { compactionFields } from './compaction-step.ts';
 import { AtifSchema, type Atif, type AtifStep } from './atif.ts';
 
@@ -36,7 +36,7 @@ export interface TrajectoryInput {
 export function trajectoryOf(input: TrajectoryInput): Atif {
   const { modelName } = input;
   const replies = input.replies.slice(0, input.counted);
-  const tools = toolDefinitions(input.tools ?? []);
+  const tools = (input.tools ?? []).map(wireTool);
   const steps: readonly TrajectoryStep[] =
     input.steps.length > 0 ? input.steps : [{ source: 'user', message: input.instruction }];
   return AtifSchema.parse({
@@ -64,13 +64,6 @@ export function trajectoryOf(input: TrajectoryInput): Atif {
     ...(input.continuedBy !== undefined && { continued_trajectory_ref: input.continuedBy }),
   } satisfies Atif);
 }
-
-/** Tools in the shape in which a request has them. */
-export const toolDefinitions = (tools: readonly ToolDefinition[]): Record<string, unknown>[] =>
-  tools.map(({ name, description, parameters }) => ({
-    type: 'function',
-    function: { name, description, parameters },
-  }));
 
 function stepOf(step: TrajectoryStep, id: number, input: TrajectoryInput): AtifStep {
   const { replies, modelName, copied = 0 } = input;

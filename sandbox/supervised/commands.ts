@@ -6,7 +6,7 @@ import { EmptyResponse, RunResponse } from '../protocol/responses.ts';
 import type { Command, CommandResult } from '../port.ts';
 import { recovering } from './recovery.ts';
 import type { Supervised } from './supervised.ts';
-import { unstartable } from './unstartable.ts';
+import { unstartable, unstartableAfterAgent } from './unstartable.ts';
 
 /** How long one question waits before it is asked again. */
 const waitMs = 60_000;
@@ -23,9 +23,32 @@ export async function runCommand(
   command: Command,
   signal?: AbortSignal,
 ): Promise<CommandResult> {
-  const byAgent = command.byAgent ?? false;
-  const refusals = unstartable(byAgent);
-  let request = { ...requestOf(sandbox, command), timeoutMs: command.timeoutMs, waitMs, background: false };
+  if (command.byAgent !== true) return await runOrRefuse(sandbox, command, unstartable, signal);
+  const ran = await tryToRun(sandbox, command, unstartableAfterAgent, signal);
+  if (!(ran instanceof SupervisorError)) return ran;
+  // Nothing was started under its id.
+  return await runOrRefuse(sandbox, { ...command, cwd: '/' }, unstartableAfterAgent, signal);
+}
+
+/** What cannot be started ends with the status that a shell has for it. */
+async function runOrRefuse(
+  sandbox: Supervised,
+  command: Command,
+  refusals: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<CommandResult> {
+  const ran = await tryToRun(sandbox, command, refusals, signal);
+  return ran instanceof SupervisorError ? notStartedResult(ran) : ran;
+}
+
+/** Its result, or the refusal, of one of these kinds, because of which it was not started. */
+async function tryToRun(
+  sandbox: Supervised,
+  command: Command,
+  refusals: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<CommandResult | SupervisorError> {
+  const request = { ...requestOf(sandbox, command), timeoutMs: command.timeoutMs, waitMs, background: false };
   const { stdin } = command;
   for (let asked = 0; ; asked += 1) {
     let response;
@@ -41,12 +64,8 @@ export async function runCommand(
         refusals,
       );
     } catch (error) {
-      if (!(error instanceof SupervisorError && refusals.includes(error.kind))) throw error;
-      if (!byAgent || request.cwd === '/') return notStartedResult(error);
-      // Nothing was started under its id: it is asked for anew, from the beginning.
-      request = { ...request, cwd: '/' };
-      asked = -1;
-      continue;
+      if (error instanceof SupervisorError && refusals.includes(error.kind)) return error;
+      throw error;
     }
     if (response.state === 'lost') {
       throw new ClassifiedError('ExecBroken', `command ${command.id}: ${response.message}`);
@@ -96,7 +115,7 @@ export async function killCommand(sandbox: Supervised, id: string): Promise<void
 function requestOf(
   { facts }: Supervised,
   command: Omit<Command, 'stdin' | 'timeoutMs'>,
-): Record<string, unknown> & { op: 'run'; cwd: string } {
+): Record<string, unknown> & { op: 'run' } {
   const limit = command.outputLimitBytes ?? defaultOutputLimitBytes;
   if (limit > maxOutputLimitBytes)
     throw new RangeError(`outputLimitBytes ${limit} is above ${maxOutputLimitBytes}`);

@@ -5,7 +5,7 @@ import { TerminalActResponse, TerminalStartResponse } from '../protocol/response
 import { recordingPath, type ActResult, type TerminalOptions, type TerminalSession } from '../port.ts';
 import { recovering } from './recovery.ts';
 import type { Supervised } from './supervised.ts';
-import { unstartable } from './unstartable.ts';
+import { unstartableAfterAgent } from './unstartable.ts';
 
 /** Starts the session, or finds it; one that cannot be is dead from the start. */
 export async function openTerminal(sandbox: Supervised, options: TerminalOptions): Promise<TerminalSession> {
@@ -21,7 +21,7 @@ export async function openTerminal(sandbox: Supervised, options: TerminalOptions
     recording: recordingPath,
   };
   // In a fresh sandbox a want of processes or memory is the machine's.
-  const refusals = options.byAgent === true ? unstartable(true) : ['not-found'];
+  const refusals = options.byAgent === true ? unstartableAfterAgent : ['not-found'];
   try {
     await recovering(
       sandbox,

@@ -21,7 +21,7 @@ export type ParsedReply =
 /** `checked`: NaN, negative and boolean durations are errors; `reference`: they pass, as numbers, as in the reference. */
 export type DurationRule = 'checked' | 'reference';
 
-export const defaultDurationSec = 1;
+const defaultDurationSec = 1;
 const longestDurationSec = 60;
 
 /** JSON text of all the keystrokes of one reply, in bytes: one turn of a terminal takes no more. */
@@ -39,6 +39,32 @@ export function checkDuration(
   const seconds = Number(value);
   // A wait that is NaN or negative is over at once in the reference too.
   return Number.isNaN(seconds) ? 0 : Math.min(Math.max(0, seconds), longestDurationSec);
+}
+
+/** What stands for a duration that is missing or no number; `what` is the fault. */
+export function usualDuration(what: string, warnings: string[]): number {
+  warnings.push(`${what}: ${defaultDurationSec}.0 second is used`);
+  return defaultDurationSec;
+}
+
+export interface ReadReply {
+  readonly commands: readonly ReplyCommand[] | { readonly error: string };
+  readonly complete: boolean;
+  readonly analysis: string;
+  readonly plan: string;
+  readonly warnings: readonly string[];
+}
+
+/** Of a reply that says it is done, faults of its commands become warnings and no command is run. */
+export function replyOf({ commands, warnings, ...said }: ReadReply): ParsedReply {
+  if (!('error' in commands)) return { ok: true, commands, warnings, ...said };
+  if (!said.complete) return { ok: false, error: commands.error, warnings };
+  return {
+    ok: true,
+    commands: [],
+    warnings: [...warnings, `${commands.error}; no command was run`],
+    ...said,
+  };
 }
 
 /** What is typed has to fit into one turn of the terminal, however it is quoted. */

@@ -1,6 +1,7 @@
 // What the model is shown of the terminal: new output where it can be told apart, else the screen; bounded in bytes.
 import { Buffer } from 'node:buffer';
 import type { Observation } from '../../domain/ports.ts';
+import { joinHalves } from '../join-halves.ts';
 
 /** Bytes of UTF-8 shown of one observation: the first half and the last half. */
 export const outputLimitBytes = 10_000;
@@ -8,22 +9,13 @@ export const outputLimitBytes = 10_000;
 /** A terminal that bounds its texts itself puts a line between the halves: that line may pass the limit. */
 const middleLineBytes = 256;
 
-/** A character's first byte is none of 10xxxxxx. */
-const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
-
 /** First half and last half of a text over the limit, with a line between that says how much was left out. */
 export function limitOutput(text: string): string {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= outputLimitBytes + middleLineBytes) return text;
   const half = outputLimitBytes / 2;
-  let headEnd = half;
-  while (headEnd > 0 && isContinuation(bytes[headEnd])) headEnd -= 1;
-  let tailStart = bytes.length - half;
-  while (isContinuation(bytes[tailStart])) tailStart += 1;
-  const head = bytes.toString('utf8', 0, headEnd);
-  const tail = bytes.toString('utf8', tailStart);
-  const omitted = tailStart - headEnd;
-  return `${head}\n[output limited to ${outputLimitBytes} bytes: ${omitted} bytes in the middle are left out]\n${tail}`;
+  const kept = Buffer.concat([bytes.subarray(0, half), bytes.subarray(-half)]);
+  return joinHalves(kept, bytes.length - outputLimitBytes, outputLimitBytes);
 }
 
 /** The labelled text of a screen that is bounded already. */

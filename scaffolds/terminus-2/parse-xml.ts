@@ -2,7 +2,8 @@
 import {
   checkDuration,
   checkLength,
-  defaultDurationSec,
+  replyOf,
+  usualDuration,
   warnUnended,
   type DurationRule,
   type ParsedReply,
@@ -51,13 +52,12 @@ function readDuration(
     const why = /(?:^|\s)duration\s*=/.test(attributes)
       ? 'needs quotes around its duration'
       : 'has no duration';
-    warnings.push(`${where} ${why}: ${defaultDurationSec}.0 second is used`);
-    return defaultDurationSec;
+    return usualDuration(`${where} ${why}`, warnings);
   }
   const value = readFloat(written);
-  if (value !== null) return checkDuration(value, where, rule);
-  warnings.push(`${where}: "duration" is no number: ${defaultDurationSec}.0 second is used`);
-  return defaultDurationSec;
+  return value === null
+    ? usualDuration(`${where}: "duration" is no number`, warnings)
+    : checkDuration(value, where, rule);
 }
 
 interface Element {
@@ -119,9 +119,8 @@ function checkBody(body: string, rules: ParseRules, warned: readonly string[]): 
   const warnings = [...warned];
   const complete = isComplete(body, rules);
   const [analysis, plan, list] = sections.map((name) => sectionOf(name, body));
-  for (const name of ['analysis', 'plan'] as const) {
-    if (sectionOf(name, body) === null) warnings.push(`<${name}> is missing`);
-  }
+  if (analysis === null) warnings.push('<analysis> is missing');
+  if (plan === null) warnings.push('<plan> is missing');
   const places = sections.map((name) => body.indexOf(`<${name}`)).filter((at) => at !== -1);
   if (places.some((at, index) => at < (places[index - 1] ?? -1))) {
     warnings.push(`the sections should come in this order: ${sections.join(', ')}`);
@@ -133,16 +132,13 @@ function checkBody(body: string, rules: ParseRules, warned: readonly string[]): 
     warnings.push('<commands> is empty: nothing was typed. To wait, send empty keystrokes with a duration');
   }
   const commands = readCommands(list ?? '', rules.durations, warnings);
-  if ('error' in commands && !complete) return { ok: false, error: commands.error, warnings };
-  if ('error' in commands) warnings.push(`${commands.error}; no command was run`);
-  return {
-    ok: true,
-    commands: 'error' in commands ? [] : commands,
+  return replyOf({
+    commands,
     complete,
     analysis: (analysis ?? '').trim(),
     plan: (plan ?? '').trim(),
     warnings,
-  };
+  });
 }
 
 /** The reply that opens at `start`, to its end or to the end of the text. */
@@ -158,9 +154,14 @@ function checkAt(text: string, start: number, rules: ParseRules): ParsedReply {
 
 const nothingIn: ParsedReply = { ok: false, error: `no ${open} was found in the reply`, warnings: [] };
 
+const readable = (reply: string, rules: ParseRules): string =>
+  rules.thinkBlocks === 'set-aside' ? setThinkingAside(reply, xmlShape) : reply;
+
 /** Reads an XML reply: the first <response>, or under `validating` the first that is a whole reply. */
-export function parseXmlReply(reply: string, rules: ParseRules): ParsedReply {
-  const text = rules.thinkBlocks === 'set-aside' ? setThinkingAside(reply, xmlShape) : reply;
+export const parseXmlReply = (reply: string, rules: ParseRules): ParsedReply =>
+  parseText(readable(reply, rules), rules);
+
+function parseText(text: string, rules: ParseRules): ParsedReply {
   let first: ParsedReply | null = null;
   let scanned = 0;
   for (let at = text.indexOf(open); at !== -1 && scanned < mostScanned; at = text.indexOf(open, at + 1)) {
@@ -174,6 +175,6 @@ export function parseXmlReply(reply: string, rules: ParseRules): ParsedReply {
 
 /** Whether a reply that was cut by its length holds a whole <response> all the same. */
 export function holdsWholeXml(reply: string, rules: ParseRules): boolean {
-  const text = rules.thinkBlocks === 'set-aside' ? setThinkingAside(reply, xmlShape) : reply;
-  return text.includes(close) && parseXmlReply(reply, rules).ok;
+  const text = readable(reply, rules);
+  return text.includes(close) && parseText(text, rules).ok;
 }

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import {
   checkDuration,
   checkLength,
-  defaultDurationSec,
+  replyOf,
+  usualDuration,
   warnUnended,
   type DurationRule,
   type ParsedReply,
@@ -41,13 +42,11 @@ function readDuration(
   warnings: string[],
 ): number | { readonly error: string } {
   if (!Object.hasOwn(command, 'duration')) {
-    warnings.push(`${where} has no "duration": ${defaultDurationSec}.0 second is used`);
-    return defaultDurationSec;
+    return usualDuration(`${where} has no "duration"`, warnings);
   }
   const value = command['duration'];
   if (typeof value !== 'number' && typeof value !== 'boolean') {
-    warnings.push(`${where}: "duration" is no number: ${defaultDurationSec}.0 second is used`);
-    return defaultDurationSec;
+    return usualDuration(`${where}: "duration" is no number`, warnings);
   }
   return checkDuration(value, where, rule);
 }
@@ -100,14 +99,11 @@ export function checkReplyObject(
   if (!isInOrder(value)) warnings.push(`the keys should come in this order: ${replyKeys.join(', ')}`);
   const complete = readComplete(value['task_complete'], warnings);
   const commands = readCommands(list as unknown[], rule, warnings);
-  if ('error' in commands && !complete) return { ok: false, error: commands.error, warnings };
-  if ('error' in commands) warnings.push(`${commands.error}; no command was run`);
-  return {
-    ok: true,
-    commands: 'error' in commands ? [] : commands,
+  return replyOf({
+    commands,
     complete,
     analysis: asText(value['analysis']),
     plan: asText(value['plan']),
     warnings,
-  };
+  });
 }

@@ -1,6 +1,5 @@
 // The sample tasks, graded on two nodes by a worker in a pod that the chart installed, held against what their models meant.
 import { randomUUID } from 'node:crypto';
-import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -26,7 +25,7 @@ import {
 } from '../support/cluster-sweep.ts';
 import { installChart, type InstalledChart } from '../support/installed-chart.ts';
 import { exampleTasks, expectCode, reach, type Ended } from '../support/passband.ts';
-import { writeTasks } from '../support/small-tasks.ts';
+import { copyExamples, writeTasks } from '../support/small-tasks.ts';
 
 const release = 'sweep-test';
 /** Of this run alone: the Temporal server may still have what an interrupted run left. */
@@ -118,9 +117,7 @@ describe('a sweep of the sample tasks on two nodes, by a worker under the rights
 
   test('reproduces the labels that the engine gives, to the last field', async () => {
     const { scene } = at;
-    const dir = path.join(scene.dir, 'for-the-engine');
-    for (const name of onEngine)
-      await cp(path.join(exampleTasks, name), path.join(dir, name), { recursive: true });
+    const dir = await copyExamples(path.join(scene.dir, 'for-the-engine'), onEngine);
     await ensureBase();
     const flags = ['--attempts', String(attempts), '--seed', String(seed), '--name', sweep, '--json'];
     const named = models.flatMap((model) => ['--model', model]);

@@ -1,13 +1,13 @@
 // The agent's clock: a model that is slow, that fails now and then, or that is away for a while gives the rates of a fast one.
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
 import type { Faults } from '../../instruments/known-rate/faults.ts';
 import { startKnownRateServer } from '../../instruments/known-rate/server.ts';
 import { readKnownTasks } from '../../instruments/known-tasks.ts';
 import { ensureBase } from '../support/base-image.ts';
-import { exampleTasks, expectCode, openScene, type Scene } from '../support/passband.ts';
+import { CountsSchema, expectCode, openScene, type Scene } from '../support/passband.ts';
+import { copyExamples } from '../support/small-tasks.ts';
 import { verdictsOf } from '../support/store-files.ts';
 
 const taskNames = ['access-report', 'team-permissions'];
@@ -23,10 +23,7 @@ let tasks: string;
 beforeAll(async () => {
   await ensureBase();
   scene = await openScene();
-  tasks = path.join(scene.dir, 'tasks');
-  await mkdir(tasks);
-  for (const name of taskNames)
-    await cp(path.join(exampleTasks, name), path.join(tasks, name), { recursive: true });
+  tasks = await copyExamples(path.join(scene.dir, 'tasks'), taskNames);
 });
 afterAll(async () => {
   await scene.close();
@@ -36,12 +33,6 @@ interface Speed {
   readonly tokensPerSecond?: number;
   readonly faults?: Faults;
 }
-
-const SummarySchema = z.object({
-  planned: z.int(),
-  counted: z.int(),
-  failures: z.record(z.string(), z.int()),
-});
 
 /** Grades under one clock with a server of this speed. Answers each trial's ending and result, by task and attempt. */
 async function outcomesAt(
@@ -70,7 +61,7 @@ async function outcomesAt(
   try {
     const ended = await scene.run(['sweep', 'start', file, '--json']);
     expectCode(ended, 0);
-    expect(SummarySchema.parse(JSON.parse(ended.stdout))).toEqual({
+    expect(CountsSchema.parse(JSON.parse(ended.stdout))).toEqual({
       planned,
       counted: planned,
       failures: {},

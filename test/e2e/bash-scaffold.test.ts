@@ -1,11 +1,12 @@
 // A sweep under the bash scaffold: native tool calls in real sandboxes, graded as their model meant, beside Terminus-2.
-import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { ObservationRecordSchema, ReplyRecordSchema } from '../../domain/episode.ts';
 import { ensureBase } from '../support/base-image.ts';
-import { exampleTasks, expectCode, openScene, type Scene } from '../support/passband.ts';
+import { CountsSchema, expectCode, openScene, type Scene } from '../support/passband.ts';
+import { copyExamples } from '../support/small-tasks.ts';
 import { verdictsOf } from '../support/store-files.ts';
 
 const taskNames = ['access-report', 'staged-import'];
@@ -19,19 +20,10 @@ let tasks: string;
 beforeAll(async () => {
   await ensureBase();
   scene = await openScene();
-  tasks = path.join(scene.dir, 'tasks');
-  await mkdir(tasks);
-  for (const name of taskNames)
-    await cp(path.join(exampleTasks, name), path.join(tasks, name), { recursive: true });
+  tasks = await copyExamples(path.join(scene.dir, 'tasks'), taskNames);
 });
 afterAll(async () => {
   await scene.close();
-});
-
-const SummarySchema = z.object({
-  planned: z.int(),
-  counted: z.int(),
-  failures: z.record(z.string(), z.int()),
 });
 
 /** The turn records of all trials that end so, parsed. */
@@ -61,7 +53,7 @@ test('bash: every verdict is what its model meant, and the calls are recorded as
     ],
   ]);
   expectCode(ended, 0);
-  expect(SummarySchema.parse(JSON.parse(ended.stdout))).toEqual({ planned, counted: planned, failures: {} });
+  expect(CountsSchema.parse(JSON.parse(ended.stdout))).toEqual({ planned, counted: planned, failures: {} });
 
   const calibration = await scene.run(['calibrate', sweep, '--json']);
   expectCode(calibration, 0);

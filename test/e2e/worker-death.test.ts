@@ -1,14 +1,12 @@
 // Workers and commands that are killed in the middle of episodes: the same plan ends fully counted, nothing twice.
-import { cp, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { z } from 'zod';
 import { verdictKey } from '../../domain/layout.ts';
 import { startKnownRateServer } from '../../instruments/known-rate/server.ts';
 import { readKnownTasks } from '../../instruments/known-tasks.ts';
 import { ensureBase } from '../support/base-image.ts';
 import {
-  exampleTasks,
+  CountsSchema,
   expectCode,
   openScene,
   reach,
@@ -16,6 +14,7 @@ import {
   type Running,
   type Scene,
 } from '../support/passband.ts';
+import { copyExamples } from '../support/small-tasks.ts';
 import { verdictsOf } from '../support/store-files.ts';
 import { repliesOf, snapshotOf, type Snapshot } from '../support/trials-in-flight.ts';
 
@@ -30,20 +29,10 @@ let tasks: string;
 beforeAll(ensureBase);
 beforeEach(async () => {
   scene = await openScene();
-  tasks = path.join(scene.dir, 'tasks');
-  await mkdir(tasks);
-  for (const name of taskNames) {
-    await cp(path.join(exampleTasks, name), path.join(tasks, name), { recursive: true });
-  }
+  tasks = await copyExamples(path.join(scene.dir, 'tasks'), taskNames);
 });
 afterEach(async () => {
   await scene.close();
-});
-
-const SummarySchema = z.object({
-  planned: z.int(),
-  counted: z.int(),
-  failures: z.record(z.string(), z.int()),
 });
 
 /** Waits until trials that are not in `but` are in the middle of an episode, and answers what stands there. */
@@ -77,7 +66,7 @@ async function expectGoneOnWith(snapshot: Snapshot): Promise<void> {
 }
 
 async function expectAllCounted(stdout: string): Promise<void> {
-  expect(SummarySchema.parse(JSON.parse(stdout))).toEqual({ planned, counted: planned, failures: {} });
+  expect(CountsSchema.parse(JSON.parse(stdout))).toEqual({ planned, counted: planned, failures: {} });
   const verdicts = await verdictsOf(scene.store, sweep);
   const names = verdicts.map(({ trial: { task, model, attempt } }) => `${task} ${model} ${attempt}`);
   expect(new Set(names).size).toBe(planned);

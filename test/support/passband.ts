@@ -7,6 +7,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
+import { z } from 'zod';
 import { containersOf, removeContainers } from './left-containers.ts';
 import { childrenOf, processesMarked } from './left-processes.ts';
 
@@ -22,6 +23,13 @@ const compileCache = path.join(root, 'node_modules/.cache/node-compile');
 const commandLimitMs = 900_000;
 /** What ends after a command has ended: services and containers that were told to. */
 const settleMs = 15_000;
+
+/** What `sweep start --json` counts. */
+export const CountsSchema = z.object({
+  planned: z.int(),
+  counted: z.int(),
+  failures: z.record(z.string(), z.int()),
+});
 
 export interface Ended {
   readonly code: number | null;

@@ -1,6 +1,7 @@
 // Small task folders for whole sweeps: built on a base image alone, solved and verified in no time.
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { exampleTasks } from './passband.ts';
 
 /** Files of a task; null leaves one out. Scripts are executable. */
 export type TaskFiles = Readonly<Record<string, string | null>>;
@@ -28,6 +29,13 @@ const goodTask: TaskFiles = {
     '',
   ].join('\n'),
 };
+
+/** Copies sample tasks into `dir`, by the names of their folders. */
+export async function copyExamples(dir: string, names: readonly string[]): Promise<string> {
+  for (const name of names)
+    await cp(path.join(exampleTasks, name), path.join(dir, name), { recursive: true });
+  return dir;
+}
 
 /** Writes a set of task folders under `dir`, each a good task but for its own files. */
 export async function writeTasks(dir: string, tasks: Readonly<Record<string, TaskFiles>>): Promise<string> {

@@ -1,7 +1,7 @@
 // The text of a bounded output.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { joinHalves } from '../../../activities/episode/join-halves.ts';
+import { joinHalves } from '../../scaffolds/join-halves.ts';
 
 /** What a sandbox keeps of a text: first half and last half, by bytes. */
 function keep(text: string, limit: number): { readonly kept: Buffer; readonly omitted: number } {
