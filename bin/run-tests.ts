@@ -23,10 +23,23 @@ const stages: readonly Stage[] = [
 
 const VitestReportSchema = z.object({
   numPassedTests: z.int(),
-  numFailedTests: z.int(),
-  numPendingTests: z.int(),
-  numTodoTests: z.int(),
+  testResults: z.array(
+    z.object({
+      /** The file's path. */
+      name: z.string(),
+      status: z.string(),
+      message: z.string().default(''),
+      assertionResults: z.array(
+        z.object({
+          fullName: z.string(),
+          status: z.string(),
+          failureMessages: z.array(z.string()).nullish(),
+        }),
+      ),
+    }),
+  ),
 });
+type VitestReport = z.infer<typeof VitestReportSchema>;
 
 /** A tier that takes longer than this has hung: it fails, and the others run. The longest takes half an hour on 2 cores. */
 const tierLimitMs = 40 * 60_000;
@@ -34,7 +47,8 @@ const tierLimitMs = 40 * 60_000;
 const totalLimitMs = 80 * 60_000;
 
 let passed = 0;
-let failed = 0;
+/** What failed, a line or two each: told again at the end, where whoever keeps only the end of a log finds it. */
+const failures: string[] = [];
 const took: string[] = [];
 
 /** One line about it before, and the time that it took at the end. */
@@ -62,7 +76,7 @@ for (const stage of stages) {
     }),
   );
   if (run.status === 0) passed += 1;
-  else failed += 1;
+  else failures.push(stage.name);
 }
 for (const project of ['unit', 'server', 'workflow', 's3', 'engine', 'e2e', 'cluster', 'nodes']) {
   if (project === 'cluster') cluster('up');
@@ -71,8 +85,9 @@ for (const project of ['unit', 'server', 'workflow', 's3', 'engine', 'e2e', 'clu
 cluster('down');
 rmSync(work, { recursive: true, force: true });
 console.log(`\ntook: ${took.join(', ')}`);
-console.log(`\n${passed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+if (failures.length > 0) console.log(`\nfailed:\n${failures.map((failure) => `- ${failure}`).join('\n')}`);
+console.log(`\n${passed} passed, ${failures.length} failed`);
+process.exitCode = failures.length === 0 ? 0 : 1;
 
 /**
  * What the last tier runs is built from source, once: begun now, at the lowest priority, in the time that the tiers
@@ -89,11 +104,11 @@ function cluster(verb: 'up' | 'down'): void {
     spawnSync('bash', ['test/cluster/cluster.sh', verb], { stdio: 'inherit' }),
   );
   // A cluster that does not come up, or leaves something behind, is a failure and no reason to skip.
-  if (run.status !== 0) failed += 1;
+  if (run.status !== 0) failures.push(`cluster ${verb}`);
 }
 
 /** Null where there is none, or half of one. */
-function readReport(): z.infer<typeof VitestReportSchema> | null {
+function readReport(): VitestReport | null {
   if (!existsSync(reportFile)) return null;
   try {
     return VitestReportSchema.parse(JSON.parse(readFileSync(reportFile, 'utf8')));
@@ -106,7 +121,7 @@ function runTier(project: string): void {
   const leftMs = totalLimitMs - performance.now();
   if (leftMs < 0) {
     console.log(`\n== tests: ${project}: not run, for the time is over`);
-    failed += 1;
+    failures.push(`tests: ${project}: not run, for the time was over`);
     return;
   }
   const run = timed(`tests: ${project}`, () =>
@@ -126,11 +141,26 @@ function runTier(project: string): void {
   const report = readReport();
   rmSync(reportFile, { force: true });
   if (report === null) {
-    failed += 1;
+    failures.push(`tests: ${project}: ended without a report (status ${run.status}, signal ${run.signal})`);
     return;
   }
   passed += report.numPassedTests;
-  // A skipped test is a test that did not run: it fails the run here, where everything has to run.
-  failed += report.numFailedTests + report.numPendingTests + report.numTodoTests;
-  if (run.status !== 0 && report.numFailedTests === 0) failed += 1;
+  const lost = failuresOf(report);
+  failures.push(...lost);
+  if (run.status !== 0 && lost.length === 0) failures.push(`tests: ${project}: status ${run.status}`);
+}
+
+/** Every test that did not pass, a skipped one too (here everything has to run), and every file that broke before its tests. */
+function failuresOf(report: VitestReport): string[] {
+  return report.testResults.flatMap((file) => {
+    const name = path.relative(process.cwd(), file.name);
+    const tests = file.assertionResults
+      .filter((test) => test.status !== 'passed')
+      .map((test) => `${name}: ${test.fullName}: ${excerpt(test.failureMessages?.[0] ?? test.status)}`);
+    return tests.length === 0 && file.status !== 'passed' ? [`${name}: ${excerpt(file.message)}`] : tests;
+  });
+}
+
+function excerpt(message: string): string {
+  return message.replaceAll(/\s*\n\s*/g, ' | ').slice(0, 800);
 }
