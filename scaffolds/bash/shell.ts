@@ -4,7 +4,8 @@ import type { PlainCommand } from '../../domain/ports.ts';
 /**
  * Takes the command from stdin and the state that the last call left from the file that it is given, and leaves the
  * next one however the command ends, unless it is killed or replaces the shell. The state is what can be written
- * down: directory, variables, umask, options; under bash also functions, aliases and shopt.
+ * down: directory, variables, umask, options; under bash also functions, aliases and shopt. What most depends on comes
+ * first, and aliases act on the command alone: on no word of ours, and none of the state's.
  */
 const call = `exec 2>&1
 __passband_command=$(cat; printf x)
@@ -13,40 +14,58 @@ __passband_state=$1
 set --
 exec </dev/null
 __passband_options() { :; }
+__passband_write() {
+  printf '__passband_options() {\\n'
+  set +o
+  set +eux
+  [ -z "\${BASH_VERSION-}" ] || shopt -p expand_aliases
+  printf '}\\n'
+  unset -v __passband_command
+  unset -f __passband_save __passband_write
+  printf 'umask %s\\n' "$(\\umask)"
+  __passband_rest=$PWD
+  printf "command cd -- '"
+  while :; do
+    case $__passband_rest in
+      *\\'*) printf "%s'\\\\\\\\''" "\${__passband_rest%%\\'*}"; __passband_rest=\${__passband_rest#*\\'} ;;
+      *) break ;;
+    esac
+  done
+  printf "%s' || __passband_lost=1\\n" "$__passband_rest"
+  unset -v __passband_rest
+  if [ -n "\${BASH_VERSION-}" ]; then
+    shopt -p
+    printf 'shopt -u expand_aliases\\n'
+    declare -p
+    declare -f
+    declare -F
+    alias -p
+  else
+    set
+    export -p
+  fi
+  printf 'unset -v __passband_code\\n'
+}
+__passband_save() {
+  unset -f __passband_save
+  __passband_text=$(__passband_write)
+  set +eux
+  if printf '%s\\n' "$__passband_text" >|"$1.new" && command -p mv -f -- "$1.new" "$1"; then :; else
+    printf 'the state of this shell could not be kept: no room in %s?\\n' "\${1%/*}"
+  fi
+}
 [ ! -f "$__passband_state" ] || . "$__passband_state" >/dev/null 2>&1
 if [ -n "\${__passband_lost-}" ]; then
+  __passband_lost=$PWD
   command cd -- "$(command pwd -P)"
   printf 'the directory %s is gone: this is %s\\n' "$__passband_lost" "$PWD"
 fi
 unset -v __passband_lost
-__passband_save() {
-  {
-    printf '__passband_options() {\\n'
-    set +o
-    printf '}\\n'
-    set +eux
-    unset -v __passband_command
-    unset -f __passband_save
-    if [ -n "\${BASH_VERSION-}" ]; then
-      shopt -p
-      declare -p
-      declare -f
-      declare -F
-      alias -p
-    else
-      set
-      export -p
-    fi
-    printf 'umask %s\\n' "$(umask)"
-    printf '%s\\n' '__passband_old=\${OLDPWD-}' 'command cd -- "$PWD" || __passband_lost=$PWD'
-    printf '%s\\n' 'OLDPWD=$__passband_old' 'unset -v __passband_old __passband_code'
-  } >|"$1.new" && command -p mv -f -- "$1.new" "$1"
-}
 trap "{ __passband_save '$__passband_state'; } 2>/dev/null" EXIT
 eval "{ unset -v __passband_command; __passband_options; unset -f __passband_options; } 2>/dev/null
 $__passband_command"
 { __passband_code=$?; __passband_save "$__passband_state"; } 2>/dev/null
-exit "$__passband_code"
+\\exit "$__passband_code"
 `;
 
 /**

@@ -1,7 +1,7 @@
 // The shared shell, run for real: what goes from one call to the next, under bash and under plain shells.
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { shellCommand } from '../../../scaffolds/bash/shell.ts';
@@ -111,6 +111,18 @@ describe.each(['bash', 'sh'] as const)('under %s', (kind) => {
     expect(await after(shell, 'K=1', 'K=2; kill -9 $$', 'echo "$K"')).toBe('1\n');
   });
 
+  it('says so where the state cannot be written, and is the old one', async () => {
+    const shell = await openShell(kind);
+    await shell.call('F=old');
+    const { uid } = userInfo();
+    await mkdir(join(shell.root, 'shm', `.passband-shell-${uid}.new`));
+    expect(await shell.call('F=new; (exit 5)')).toEqual({
+      code: 5,
+      output: `the state of this shell could not be kept: no room in ${shell.root}/shm?\n`,
+    });
+    expect(await after(shell, 'echo "$F"')).toContain('old\n');
+  });
+
   it('lives with a PATH that leads nowhere', async () => {
     const shell = await openShell(kind);
     expect(
@@ -130,6 +142,28 @@ describe('under bash', () => {
       'hello\n',
     );
     expect(await after(shell, 'readonly R=1', 'R=2; echo "$R"')).toContain('R: readonly variable');
+  });
+
+  it('is not misread for an alias of a word that the state is written in', async () => {
+    const shell = await openShell();
+    const aliases = 'alias command=false declare=false umask=false printf=false';
+    await shell.call(
+      `mkdir d; cd d; V=1; umask 027; h() { echo "h $V"; }; shopt -s expand_aliases; ${aliases}`,
+    );
+    expect(await after(shell, 'pwd; h; \\umask; printf x || echo aliased')).toBe(
+      `${shell.root}/work/d\nh 1\n0027\naliased\n`,
+    );
+  });
+
+  it('keeps directory and umask where the rest cannot be read back', async () => {
+    const shell = await openShell();
+    await after(shell, 'mkdir d; cd d; umask 027');
+    const { uid } = userInfo();
+    const file = join(shell.root, 'shm', `.passband-shell-${uid}`);
+    const lines = (await readFile(file, 'utf8')).split('\n');
+    const at = lines.findIndex((line) => line.startsWith('declare '));
+    await writeFile(file, [...lines.slice(0, at), 'if then', ...lines.slice(at)].join('\n'));
+    expect(await after(shell, 'pwd; umask')).toBe(`${shell.root}/work/d\n0027\n`);
   });
 
   it('traces the commands alone, in the next calls too', async () => {
