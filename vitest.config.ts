@@ -29,19 +29,19 @@ export default defineConfig({
       // Whatever no other tier has.
       tier('unit', '*', {
         ...together,
-        testTimeout: 20_000,
+        testTimeout: 120_000,
         exclude: ['test/{embedded,worker,workflows,engine,s3,cluster,nodes,e2e}/**'],
       }),
       tier('workflow', 'workflows', {
         ...together,
         ...oneByOne,
-        testTimeout: 60_000,
+        testTimeout: 180_000,
         execArgv: ['--require', path.join(import.meta.dirname, 'test/support/workflow-threads.ts')],
         globalSetup: ['test/support/temporal-test-server.ts'],
       }),
-      tier('server', '{embedded,worker}', { ...oneByOne, testTimeout: 60_000 }),
+      tier('server', '{embedded,worker}', { ...oneByOne, testTimeout: 180_000 }),
       tier('engine', 'engine', { ...oneByOne, testTimeout: 180_000 }),
-      tier('s3', 's3', { ...oneByOne, testTimeout: 120_000 }),
+      tier('s3', 's3', { ...oneByOne, testTimeout: 180_000 }),
       tier('cluster', 'cluster', { ...twoAtOnce, testTimeout: 300_000 }),
       // What breaks, drains or fills nodes: nothing else may run on them.
       tier('nodes', 'nodes', { ...oneByOne, testTimeout: 300_000 }),

@@ -25,11 +25,18 @@ export interface EngineContainer {
 const sizeEveryMs = 5_000;
 
 /**
- * An exec that the runtime could not start for what is, or is not, in the sandbox: or in its machine, which is out of
- * processes or memory itself, or has lost its runtime. Only what goes well beside it proves which.
+ * An exec that the runtime could not start for what is, or is not, in the sandbox (its accounts, which engines look up
+ * for each exec, among it): or in its machine, which is out of processes or memory itself, or has lost its runtime. Only
+ * what goes well beside it proves which.
  */
-const refusedInside =
-  /no such file|not found|permission denied|exec format|temporarily unavailable|cannot allocate|\/etc\/(passwd|group)/i;
+const refusedInside = new RegExp(
+  [
+    'no such file|not found|permission denied|exec format|temporarily unavailable|cannot allocate',
+    'symbolic link|is a directory|not a directory|name too long',
+    '/etc/(passwd|group)|/merged/|(passwd|group) file|find (user|group)',
+  ].join('|'),
+  'i',
+);
 
 /**
  * Exit statuses of `connect` that a cut of the stream leaves as well: its input ended, its output took no more

@@ -25,7 +25,7 @@ export function conformance(name: string, platform: Platform, makeHarness: () =>
       await harness?.close();
     });
     lifecycleConforms(get);
-    commandsConform(get);
+    commandsConform(get, platform);
     filesConform(get);
     archivesConform(get);
     deltasConform(get);

@@ -67,6 +67,7 @@ export function contextOf(kind: ImageKind): readonly Entry[] {
 export const enginePlatform: Platform = {
   restarts: true,
   limitsPids: true,
+  readsAccounts: true,
   memoryEnds: 'process',
   setuidGains: false,
   diskNoticeMs: 6_000,

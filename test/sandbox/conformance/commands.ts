@@ -2,14 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command, Sandbox } from '../../../sandbox/port.ts';
-import { sh, withSandbox, type Harness } from './harness.ts';
+import { sh, withSandbox, type Harness, type Platform } from './harness.ts';
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
 const run = (sandbox: Sandbox, command: Partial<Command> & Pick<Command, 'id' | 'argv'>) =>
   sandbox.run({ timeoutMs: 60_000, ...command });
 
-export function commandsConform(get: () => Harness): void {
+export function commandsConform(get: () => Harness, platform: Platform): void {
   describe('commands', () => {
     it('shows its commands nothing of the platform that it is on', async () => {
       await withSandbox(get(), 'debian', async (sandbox) => {
@@ -36,6 +36,48 @@ export function commandsConform(get: () => Harness): void {
         expect(user.exitCode).toBe(126);
         expect(text(user.stderr)).toMatch(/nobody-of-that-name/);
       });
+    });
+
+    describe('of an agent that has been at work', () => {
+      const agent = { byAgent: true, argv: ['/bin/sh', '-c', 'pwd; cat'], stdin: Buffer.from('in') };
+
+      it.each([
+        ['is gone', 'rm -r /work/here'],
+        ['leads to itself', 'rm -r /work/here && ln -s here /work/here'],
+        ['is a file', 'rm -r /work/here && touch /work/here'],
+      ])('starts in / where the directory %s', async (_, broken) => {
+        const workdir = { workdir: '/work/here' };
+        await withSandbox(
+          get(),
+          'debian',
+          async (sandbox) => {
+            expect((await sh(sandbox, `cd / && ${broken}`)).exitCode).toBe(0);
+            const ran = await run(sandbox, { id: 'broken', ...agent });
+            expect(ran).toMatchObject({ exitCode: 0, timedOut: false });
+            expect(text(ran.stdout)).toBe('/\nin');
+          },
+          workdir,
+        );
+      });
+
+      it.each(['ln -sf passwd /etc/passwd', 'rm /etc/passwd && mkdir /etc/passwd'])(
+        'cannot make a failure of the platform of its own accounts: %s',
+        async (broken) => {
+          await withSandbox(get(), 'debian', async (sandbox) => {
+            expect((await sh(sandbox, broken)).exitCode).toBe(0);
+            const ran = run(sandbox, { id: 'nobody', ...agent, user: 'nobody' });
+            if (platform.readsAccounts) {
+              await expect(ran).rejects.toMatchObject({
+                state: { kind: 'gone', cause: 'self', why: 'exited' },
+              });
+              return;
+            }
+            expect(await ran).toMatchObject({ exitCode: 126, timedOut: false });
+            expect(text((await ran).stderr)).toContain('/etc/passwd');
+            expect(await sandbox.state()).toMatchObject({ kind: 'alive' });
+          });
+        },
+      );
     });
 
     it('gives stdin whole, and a closed one where none is given (C62)', async () => {

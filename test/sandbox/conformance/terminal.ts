@@ -41,6 +41,17 @@ export function terminalConforms(get: () => Harness): void {
       },
     );
 
+    it('is dead where an agent that was at work keeps it from starting, and the sandbox lives', async () => {
+      await withSandbox(get(), 'debian', async (sandbox) => {
+        expect((await sh(sandbox, 'ln -sf passwd /etc/passwd')).exitCode).toBe(0);
+        const terminal = await open(sandbox, { user: 'nobody', byAgent: true });
+        const { observation } = await terminal.act(1, type('pwd\n'), null);
+        expect(observation).toMatchObject({ alive: false });
+        expect(observation.screen).toContain('/etc/passwd');
+        expect(await sandbox.state()).toMatchObject({ kind: 'alive' });
+      });
+    });
+
     it('does a turn once: asked again it answers the same, from another worker too', async () => {
       await withSandbox(get(), 'debian', async (sandbox) => {
         const terminal = await open(sandbox);

@@ -75,6 +75,9 @@ const words = [
   'exec failed: cannot allocate memory',
   'exec: "/opt/passband/bin/supervisor": permission denied',
   'default OCI runtime "runc" not found: no such file or directory',
+  'SecureJoin /var/lib/containers/storage/overlay/0f/merged/passwd/: too many levels of symbolic links',
+  'unable to find user 0: read /var/lib/containers/storage/overlay/0f/merged/etc/passwd: is a directory',
+  'unable to find user root: no matching entries in passwd file',
 ];
 
 describe('an exec that is refused in a sandbox that lives', () => {
