@@ -1,0 +1,139 @@
+// One model behind several servers: a session keeps to one of them, and goes to its next where that one cannot serve.
+import type { RawAnswer } from './answer.ts';
+import { ReplicaLeft, type Admission } from './admission.ts';
+import { createModelClient, type AskInput, type ModelClient, type ModelClientOptions } from './client.ts';
+import { readEndpoint } from './endpoint.ts';
+import type { ModelProbe } from './probe.ts';
+import { preferenceOf } from './rendezvous.ts';
+import { ModelTrouble } from './trouble.ts';
+
+export interface ReplicatedOptions extends Omit<ModelClientOptions, 'url'> {
+  /** One or more. */
+  readonly urls: readonly string[];
+  /** The admission of a URL: shared by all clients that ask there. */
+  readonly admissionOf: (url: string) => Admission;
+}
+
+export interface ReplicatedProbe extends ModelProbe {
+  /** One line for each server that does not answer, while others do. */
+  readonly away: readonly string[];
+}
+
+export interface ReplicatedAsk extends AskInput {
+  /** To find out whether the model is back: servers that are left for now are tried all the same. */
+  readonly probing?: boolean;
+}
+
+export interface ReplicatedClient extends Omit<ModelClient, 'ask' | 'probe'> {
+  /** As ModelClient.ask. Where every server is left for now it fails at once, as ModelUnavailable. */
+  ask(input: ReplicatedAsk): Promise<RawAnswer>;
+  /** Asks every server. Fails where one refuses or does not serve the model, or where none answers. */
+  probe(signal?: AbortSignal): Promise<ReplicatedProbe>;
+}
+
+interface Replica {
+  readonly shown: string;
+  readonly client: ModelClient;
+  readonly admission: Admission;
+}
+
+/** @throws InputError where a URL is no http(s) URL */
+export function createReplicatedClient({
+  urls,
+  admissionOf,
+  ...options
+}: ReplicatedOptions): ReplicatedClient {
+  const replicas: readonly Replica[] = urls.map((url) => ({
+    shown: readEndpoint(url).shown,
+    client: createModelClient({ ...options, url }),
+    admission: admissionOf(url),
+  }));
+
+  const ask = async (input: ReplicatedAsk): Promise<RawAnswer> => {
+    const troubles: ModelTrouble[] = [];
+    for (const replica of preferenceOf(input.sessionId, replicas, ({ shown }) => shown)) {
+      const asked = await askOne(replica, input);
+      if (!(asked instanceof ModelTrouble)) return asked;
+      troubles.push(asked);
+    }
+    throw together(options.servedName, troubles);
+  };
+
+  const probe = async (signal?: AbortSignal): Promise<ReplicatedProbe> => {
+    const probed = await Promise.allSettled(replicas.map(({ client }) => client.probe(signal)));
+    signal?.throwIfAborted();
+    const troubles: ModelTrouble[] = [];
+    const told: (number | null)[] = [];
+    for (const one of probed) {
+      if (one.status === 'fulfilled') told.push(one.value.contextTokens);
+      else if (one.reason instanceof ModelTrouble) troubles.push(one.reason);
+      else throw one.reason;
+    }
+    if (told.length === 0) throw together(options.servedName, troubles);
+    const lengths = told.filter((tokens) => tokens !== null);
+    return {
+      contextTokens: lengths.length === 0 ? null : Math.min(...lengths),
+      away: troubles.map(({ message }) => message),
+    };
+  };
+
+  return {
+    ask,
+    probe,
+    close: async () => {
+      await Promise.all(replicas.map(({ client }) => client.close()));
+    },
+  };
+}
+
+/** The answer of one replica, or the trouble that lets the next one be asked. */
+async function askOne(
+  { client, admission }: Replica,
+  input: ReplicatedAsk,
+): Promise<RawAnswer | ModelTrouble> {
+  const { probing, ...wanted } = input;
+  const { signal } = input;
+  let begun = false;
+  let admitted: Awaited<ReturnType<Admission['enter']>>;
+  try {
+    admitted = await admission.enter(signal, probing);
+  } catch (error) {
+    if (error instanceof ReplicaLeft) return error;
+    throw error;
+  }
+  try {
+    const answer = await client.ask({
+      ...wanted,
+      onFirstToken: () => {
+        begun = true;
+        admitted.begun();
+        input.onFirstToken?.();
+      },
+    });
+    admitted.answered(answer.times.firstTokenMs);
+    return { ...answer, times: { ...answer.times, queuedMs: admitted.queuedMs } };
+  } catch (error) {
+    if (signal?.aborted === true) admitted.dropped();
+    else admitted.failed(error);
+    // A server that asks for less is the one whose cache is warm; and of a reply that has begun time is charged.
+    const elsewhere = error instanceof ModelTrouble && error.kind !== 'overloaded' && !begun;
+    if (elsewhere && signal?.aborted !== true) return error;
+    throw error;
+  }
+}
+
+/** What all of them together come to. */
+function together(servedName: string, troubles: readonly ModelTrouble[]): ModelTrouble {
+  const [only, ...others] = troubles;
+  if (only !== undefined && others.length === 0) return only;
+  const delays = troubles.map(({ retryAfterMs }) => retryAfterMs);
+  const said = troubles.map(({ message }) => message).join('; ');
+  return new ModelTrouble(
+    'away',
+    `model ${servedName}: none of its ${troubles.length} endpoints serves: ${said}`,
+    {
+      cause: only,
+      ...(delays.every((delay) => delay !== null) ? { retryAfterMs: Math.min(...delays) } : {}),
+    },
+  );
+}
