@@ -17,12 +17,14 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-const goals = { speed: 0.95, corePercent: 60, heldMiB: 64 };
+const goals = { speed: 0.95, corePercent: 60, grownMiB: 64 };
 /** A fast server's speed for one reply; real ones give 20 to 300 tokens a second. */
 const recorded = { tokensPerSecond: 1_000, tokens: 4_000 };
 const unpaced = { tokensPerSecond: 0, tokens: 40_000 };
 const many = { streams: 64, tokensPerSecond: 50, seconds: 20 };
 const episode = { tokens: 262_144, messageTokens: 1_024 };
+/** A heap with little room for garbage: what the process grows by is then what the episode needs. */
+const tightHeap = ['--expose-gc', '--max-old-space-size=128', '--max-semi-space-size=4'];
 const mebibyte = 1024 ** 2;
 
 type Stream = typeof recorded;
@@ -113,7 +115,7 @@ interface Held {
 
 async function memoryOfEpisode(url: string): Promise<Held> {
   const { tokens, messageTokens } = episode;
-  const child = run(['--expose-gc', fileOf('held-episode.ts'), url, String(tokens), String(messageTokens)]);
+  const child = run([...tightHeap, fileOf('held-episode.ts'), url, String(tokens), String(messageTokens)]);
   return JSON.parse(await firstLine(child)) as Held;
 }
 
@@ -126,7 +128,7 @@ try {
   const ceiling = wanted.has('speed') ? await compare(url, unpaced) : null;
   const corePercent = wanted.has('streams') ? await coreOfMany(url) : null;
   const memory = wanted.has('memory') ? await memoryOfEpisode(url) : null;
-  const heldMiB = memory === null ? null : memory.heldBytes / mebibyte;
+  const grownMiB = memory === null ? null : memory.rssBytes / mebibyte;
   if (values.json) console.log(JSON.stringify({ speed, ceiling, corePercent, memory, goals }));
   if (!values.json && speed !== null && ceiling !== null) {
     console.log(
@@ -139,15 +141,15 @@ try {
       `${many.streams} streams of ${many.tokensPerSecond} tokens a second: ${corePercent.toFixed(1)}% of a core (goal: under ${goals.corePercent})`,
     );
   }
-  if (!values.json && memory !== null && heldMiB !== null) {
+  if (!values.json && memory !== null && grownMiB !== null) {
     console.log(
-      `an episode of ${memory.ids} tokens: ${heldMiB.toFixed(1)} MiB held (goal: under ${goals.heldMiB}); the process grew by ${(memory.rssBytes / mebibyte).toFixed(0)} MiB at most`,
+      `an episode of ${memory.ids} tokens: the process grows by ${grownMiB.toFixed(1)} MiB (goal: under ${goals.grownMiB}), of which ${(memory.heldBytes / mebibyte).toFixed(1)} live`,
     );
   }
   const missed = [
     speed !== null && speed.ratio < goals.speed,
     corePercent !== null && corePercent >= goals.corePercent,
-    heldMiB !== null && heldMiB >= goals.heldMiB,
+    grownMiB !== null && grownMiB >= goals.grownMiB,
   ];
   if (missed.includes(true)) process.exitCode = 1;
 } finally {

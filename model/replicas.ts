@@ -20,7 +20,10 @@ export interface ReplicatedProbe extends ModelProbe {
 }
 
 export interface ReplicatedAsk extends AskInput {
-  /** To find out whether the model is back: servers that are left for now are tried all the same. */
+  /**
+   * To find out whether the model is back: every server is asked at once, those that are left for now too, and the first
+   * that answers ends the others' requests.
+   */
   readonly probing?: boolean;
 }
 
@@ -49,7 +52,8 @@ export function createReplicatedClient({
     admission: admissionOf(url),
   }));
 
-  const ask = async (input: ReplicatedAsk): Promise<RawAnswer> => {
+  const ask = async ({ probing = false, ...input }: ReplicatedAsk): Promise<RawAnswer> => {
+    if (probing) return await askAny(input);
     const troubles: ModelTrouble[] = [];
     for (const replica of preferenceOf(input.sessionId, replicas, ({ shown }) => shown)) {
       const asked = await askOne(replica, input);
@@ -57,6 +61,27 @@ export function createReplicatedClient({
       troubles.push(asked);
     }
     throw together(options.servedName, troubles);
+  };
+
+  const askAny = async (input: AskInput): Promise<RawAnswer> => {
+    const answered = new AbortController();
+    const signals = input.signal === undefined ? [answered.signal] : [input.signal, answered.signal];
+    const asked = replicas.map(async (replica) => {
+      const answer = await askOne(replica, { ...input, signal: AbortSignal.any(signals) }, true);
+      if (answer instanceof ModelTrouble) throw answer;
+      return answer;
+    });
+    try {
+      return await Promise.any(asked);
+    } catch (error) {
+      input.signal?.throwIfAborted();
+      const reasons: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+      const troubles = reasons.filter((reason) => reason instanceof ModelTrouble);
+      if (troubles.length < reasons.length) throw reasons.find((reason) => !(reason instanceof ModelTrouble));
+      throw together(options.servedName, troubles);
+    } finally {
+      answered.abort();
+    }
   };
 
   const probe = async (signal?: AbortSignal): Promise<ReplicatedProbe> => {
@@ -89,9 +114,9 @@ export function createReplicatedClient({
 /** The answer of one replica, or the trouble that lets the next one be asked. */
 async function askOne(
   { client, admission }: Replica,
-  input: ReplicatedAsk,
+  input: AskInput,
+  probing = false,
 ): Promise<RawAnswer | ModelTrouble> {
-  const { probing, ...wanted } = input;
   const { signal } = input;
   let begun = false;
   let admitted: Awaited<ReturnType<Admission['enter']>>;
@@ -103,7 +128,7 @@ async function askOne(
   }
   try {
     const answer = await client.ask({
-      ...wanted,
+      ...input,
       onFirstToken: () => {
         begun = true;
         admitted.begun();

@@ -172,6 +172,16 @@ describe('a server that fails again and again', () => {
     expect(changes.at(-1)?.openMs).toBeNull();
   });
 
+  it('and hangs keeps no such request from hearing of another that is back', async () => {
+    for (const server of servers) server.use(() => undefined);
+    serverAt(1).use(serves('1'));
+    for (const session of ['p/1', 'p/2', 'p/3', 'p/4', 'p/5', 'p/6']) {
+      const before = performance.now();
+      expect((await ask(session, { probing: true })).text).toBe('1');
+      expect(performance.now() - before).toBeLessThan(300);
+    }
+  });
+
   it('is left after one request that hung', async () => {
     const home = await askedAt('s');
     serverAt(home).use(() => undefined);
