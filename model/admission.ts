@@ -14,7 +14,9 @@ const refusedBackoff: Backoff = { baseMs: 1_000, capMs: 30_000, floorMs: 500 };
 /** The replica is not asked for now. */
 export class ReplicaLeft extends ModelTrouble {
   constructor(why: string, leftMs: number) {
-    super('away', `${why}; asked again in ${Math.ceil(leftMs / 1_000)} s`, { retryAfterMs: leftMs });
+    super('away', `${why}; asked again in ${Math.ceil(leftMs / 1_000)} s`, {
+      retryAfterMs: Math.ceil(leftMs),
+    });
   }
 }
 

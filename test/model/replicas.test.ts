@@ -161,6 +161,7 @@ describe('a server that fails again and again', () => {
       /^model tiny: none of its 3 endpoints serves: .*HTTP 500: no; asked again in 2 s/,
     );
     expect(error.retryAfterMs).toBeGreaterThan(1_000);
+    expect(Number.isInteger(error.retryAfterMs)).toBe(true);
     expect(servers.map(({ seen }) => seen.length)).toEqual(sent);
   });
 
