@@ -29,6 +29,7 @@ export async function probe(
       sessionId: modelProbeSession(sweep),
       attempt: 1,
       maxTokens: 1,
+      probing: true,
       signal: AbortSignal.any([run.signal, late]),
     });
   } catch (error) {

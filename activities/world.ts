@@ -2,24 +2,19 @@
 import { ClassifiedError, ObjectError } from '../domain/errors.ts';
 import type { GateRecord } from '../domain/gate.ts';
 import type { Plan } from '../domain/sweep.ts';
-import { PlanSchema, SweepSettingsSchema, type SweepSettings } from '../domain/sweep.ts';
-import { settingsKey } from '../domain/layout.ts';
+import { PlanSchema, type SweepSettings } from '../domain/sweep.ts';
 import type { Ref } from '../domain/refs.ts';
 import type { SandboxDriver } from '../sandbox/port.ts';
-import { readJson, readJsonRef } from '../store/objects.ts';
+import { readJsonRef } from '../store/objects.ts';
 import type { Store } from '../store/port.ts';
+import { readSweepSettings } from '../store/settings.ts';
 import { Cache } from './cache.ts';
+import type { Log } from './log.ts';
 import { Surveys } from './egress/surveys.ts';
 import { ModelClients } from './model-clients.ts';
 import { Packages } from './packages.ts';
 import { SandboxPool } from './sandbox-pool.ts';
 import { readStoreId } from '../store/store-id.ts';
-
-/** One line for each unit of work; the worker's logger has this shape. */
-export interface Log {
-  info(fields: Readonly<Record<string, unknown>>, message: string): void;
-  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
-}
 
 export interface ActivityDeps {
   readonly store: Store;
@@ -74,7 +69,7 @@ export function createWorld(deps: ActivityDeps, waits = realWaits): World {
     ...deps,
     waits,
     sandboxes: new SandboxPool(deps.driver, deps.concurrency),
-    models: new ModelClients(deps.env),
+    models: new ModelClients(env, deps.log),
     packages: new Packages(deps.store),
     plans: new Cache(4),
     gates: new Cache(64),
@@ -112,7 +107,7 @@ async function configured<T>(reading: Promise<T>): Promise<T> {
 
 /** @throws ClassifiedError ConfigInvalid where the sweep has none */
 export async function readSettings(world: Pick<World, 'store'>, sweep: string): Promise<SweepSettings> {
-  const settings = await configured(readJson(world.store, settingsKey(sweep), SweepSettingsSchema));
+  const settings = await configured(readSweepSettings(world.store, sweep));
   if (settings === null) {
     throw new ClassifiedError('ConfigInvalid', `the store has no settings of sweep ${sweep}: start it again`);
   }

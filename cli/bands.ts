@@ -2,10 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { InputError } from '../domain/errors.ts';
-import { settingsKey } from '../domain/layout.ts';
-import { SweepSettingsSchema } from '../domain/sweep.ts';
-import { readJson } from '../store/objects.ts';
 import type { Store } from '../store/port.ts';
+import { readSweepSettings } from '../store/settings.ts';
 import type { Label } from '../statistics/labels.ts';
 import { rateText } from './numbers.ts';
 import { formatTable, note, printJson, printLine } from './output.ts';
@@ -82,7 +80,7 @@ export async function splitsOf(
   file: string | undefined,
 ): Promise<ReadonlyMap<string, string>> {
   if (file !== undefined) return await readSplits(file);
-  const settings = await readJson(store, settingsKey(sweep), SweepSettingsSchema);
+  const settings = await readSweepSettings(store, sweep);
   return new Map(Object.entries(settings?.splits ?? {}));
 }
 

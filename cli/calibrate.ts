@@ -1,13 +1,11 @@
 // passband calibrate SWEEP: whether each verdict on a known-rate model is what the model meant, and the rates agree.
 import { Command } from 'commander';
 import { InputError } from '../domain/errors.ts';
-import { settingsKey } from '../domain/layout.ts';
-import { SweepSettingsSchema } from '../domain/sweep.ts';
-import { readJson } from '../store/objects.ts';
 import { calibrate, type Calibration } from '../instruments/calibrate.ts';
 import { rateOf } from '../instruments/known-rate/intent.ts';
 import { scaffoldNamed } from '../scaffolds/index.ts';
 import type { Store } from '../store/port.ts';
+import { readSweepSettings } from '../store/settings.ts';
 import { readPlan } from '../store/verdicts.ts';
 import { rateText } from './numbers.ts';
 import { exitCodes, formatTable, printJson, printLine } from './output.ts';
@@ -30,7 +28,7 @@ export async function calibrateSweep(
   sweep: string,
   given: number | null,
 ): Promise<Calibration> {
-  const settings = await readJson(store, settingsKey(sweep), SweepSettingsSchema);
+  const settings = await readSweepSettings(store, sweep);
   const seed = given ?? settings?.seed ?? defaultSeed;
   const trials = await readTrials(store, await readPlan(store, sweep));
   const known = trials.filter(

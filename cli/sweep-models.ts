@@ -1,13 +1,15 @@
 // Asks every model's server once, before anything is graded: an address that nobody answers at is said at once.
 import { InputError } from '../domain/errors.ts';
 import type { PlannedScaffold } from '../domain/sweep.ts';
-import { createModelClient } from '../model/client.ts';
+import { Admission } from '../model/admission.ts';
+import { createReplicatedClient } from '../model/replicas.ts';
 import { Secret } from '../model/secret.ts';
 import { scaffoldNamed } from '../scaffolds/index.ts';
 import type { ModelRequest } from './sweep-request.ts';
 
 /**
- * Probes the models that the scaffolds need.
+ * Probes every endpoint of the models that the scaffolds need. Answers a line for each that is away, where others of
+ * its model answer.
  * @throws ClassifiedError ModelUnavailable, ModelNotFound, Forbidden; InputError where a key's variable is not set.
  */
 export async function checkModels(
@@ -15,9 +17,9 @@ export async function checkModels(
   knownRateUrl: string | null,
   scaffolds: readonly PlannedScaffold[],
   env: NodeJS.ProcessEnv,
-): Promise<void> {
-  if (!scaffolds.some((scaffold) => scaffoldNamed(scaffold.name).needsModel)) return;
-  await Promise.all(
+): Promise<readonly string[]> {
+  if (!scaffolds.some((scaffold) => scaffoldNamed(scaffold.name).needsModel)) return [];
+  const away = await Promise.all(
     models.map(async (model) => {
       const key = model.key_env === null ? null : env[model.key_env];
       if (key === undefined) {
@@ -25,17 +27,19 @@ export async function checkModels(
           `model ${model.name}: the environment variable ${model.key_env ?? ''} is not set: it should hold the API key`,
         );
       }
-      const client = createModelClient({
-        url: model.endpoint ?? knownRateUrl ?? '',
+      const client = createReplicatedClient({
+        urls: model.endpoint ?? [knownRateUrl ?? ''],
         servedName: model.served_name ?? model.name,
         apiKey: key === null ? null : new Secret(key),
         sampling: model.sampling,
+        admissionOf: () => new Admission({ maximum: null, onCircuit: () => undefined }),
       });
       try {
-        await client.probe();
+        return (await client.probe()).away;
       } finally {
         await client.close();
       }
     }),
   );
+  return away.flat();
 }

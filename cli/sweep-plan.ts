@@ -1,10 +1,11 @@
 // A sweep's plan and settings in the store: written once, gone on with where they are the same, refused where not.
 import { InputError } from '../domain/errors.ts';
-import { planKey, settingsKey } from '../domain/layout.ts';
+import { planKey } from '../domain/layout.ts';
 import type { Ref } from '../domain/refs.ts';
-import { PlanSchema, SweepSettingsSchema, type Plan, type SweepSettings } from '../domain/sweep.ts';
-import { putJson, putJsonOnce, readJson, refOf } from '../store/objects.ts';
+import { PlanSchema, type Plan, type SweepSettings } from '../domain/sweep.ts';
+import { putJsonOnce, readJson, refOf } from '../store/objects.ts';
 import type { Store } from '../store/port.ts';
+import { putSweepSettings, readSweepSettings } from '../store/settings.ts';
 import { differences } from './plan-difference.ts';
 import type { ModelRequest, SweepRequest } from './sweep-request.ts';
 
@@ -51,10 +52,11 @@ export async function keepPlan(store: Store, plan: Plan): Promise<StoredPlan> {
 
 /** Where a model is asked. @throws InputError where it has no endpoint. */
 function endpointOf(model: ModelRequest, knownRateUrl: string | null): SweepSettings['endpoints'][string] {
-  const url = model.endpoint ?? knownRateUrl;
-  if (url === null)
+  const urls = model.endpoint ?? (knownRateUrl === null ? null : [knownRateUrl]);
+  if (urls === null)
     throw new InputError(`model ${model.name} has no endpoint: say --model ${model.name}=URL`);
-  return { url, servedName: model.served_name, apiKeyEnv: model.key_env };
+  const { served_name: servedName, key_env: apiKeyEnv, max_requests: maxRequests } = model;
+  return { urls, servedName, apiKeyEnv, maxRequests };
 }
 
 export interface SettingsExtras {
@@ -72,7 +74,7 @@ export async function putSettings(
   request: SweepRequest,
   { knownRateUrl, seed, splits }: SettingsExtras,
 ): Promise<SweepSettings> {
-  const before = await readJson(store, settingsKey(sweep), SweepSettingsSchema);
+  const before = await readSweepSettings(store, sweep);
   if (knownRateUrl !== null && before !== null && before.seed !== null && before.seed !== seed) {
     throw new InputError(
       `sweep ${sweep} was started with --seed ${before.seed}: what its known-rate models mean may not change on the way`,
@@ -80,7 +82,7 @@ export async function putSettings(
   }
   const settings: SweepSettings = {
     format: 'passband.settings',
-    version: 1,
+    version: 2,
     concurrency: request.concurrency,
     endpoints: Object.fromEntries(
       request.models.map((model) => [model.name, endpointOf(model, knownRateUrl)]),
@@ -88,6 +90,6 @@ export async function putSettings(
     seed: knownRateUrl === null ? (before?.seed ?? null) : seed,
     splits: splits === null ? (before?.splits ?? {}) : Object.fromEntries(splits),
   };
-  await putJson(store, settingsKey(sweep), SweepSettingsSchema, settings);
+  await putSweepSettings(store, sweep, settings);
   return settings;
 }

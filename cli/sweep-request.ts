@@ -4,16 +4,29 @@ import { SamplingSchema } from '../domain/sweep.ts';
 
 const positive = z.number().positive();
 
+const notUrl = 'it is not a URL: give http://HOST:PORT/v1';
+const endpointUrl = z.url(notUrl);
+
 const ModelRequestSchema = z.strictObject({
   name: z
     .string()
     .min(1, 'a model needs a name')
     .describe('The model’s name, as verdicts and bands will carry it'),
   endpoint: z
-    .url('it is not a URL: give http://HOST:PORT/v1')
+    .union([z.array(endpointUrl).min(1), endpointUrl.transform((url) => [url])], notUrl)
     .nullable()
     .default(null)
-    .describe('Base URL of its OpenAI-compatible server, with /v1; known-rate-* models need none'),
+    .describe(
+      'Base URL of its OpenAI-compatible server, with /v1, or a list of those of its replicas; known-rate-* models need none',
+    ),
+  max_requests: z
+    .int()
+    .positive()
+    .nullable()
+    .default(null)
+    .describe(
+      'Requests that one worker has at once at each of those, at most; below it the limit finds itself',
+    ),
   served_name: z
     .string()
     .min(1)

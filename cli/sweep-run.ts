@@ -19,7 +19,7 @@ import { onInterrupt, onInterrupts, type StagedInterrupt } from './interrupt.ts'
 import { serveKnownRates } from './known-rate.ts';
 import { makePlan, readRequestedTasks } from './plan.ts';
 import { progressView, type ProgressView } from './progress.ts';
-import { exitCodes } from './output.ts';
+import { exitCodes, note } from './output.ts';
 import { readStoreId } from '../store/store-id.ts';
 import { readSummary } from './results.ts';
 import { endSession } from './session-end.ts';
@@ -275,8 +275,10 @@ async function planAndGrade(request: SweepRequest, store: Store, context: RunCon
     const already = options.gatesOnly ? null : await resultAlready(store, plan);
     if (already !== null) return { plan, summary: already, stopped: null, interrupted: false };
     const stopped = await failureOf(async () => {
-      if (!options.gatesOnly)
-        await checkModels(request.models, knownRates?.url ?? null, scaffolds, options.env);
+      if (!options.gatesOnly) {
+        const away = await checkModels(request.models, knownRates?.url ?? null, scaffolds, options.env);
+        for (const line of away) note(`${line}: the sweep begins without it`);
+      }
       return tasks.length === 0 || signal.aborted ? null : await execute(request, plan, store, context);
     });
     return {

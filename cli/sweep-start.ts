@@ -80,12 +80,12 @@ export function withEngine(command: Command): Command {
   );
 }
 
-/** `NAME` or `NAME=URL`. */
-function modelOf(flag: string): { name: string; endpoint: string | null } {
+/** `NAME`, `NAME=URL`, or `NAME=URL,URL` of replicas. */
+function modelOf(flag: string): { name: string; endpoint: string[] | null } {
   const at = flag.indexOf('=');
   return at === -1
     ? { name: flag, endpoint: null }
-    : { name: flag.slice(0, at), endpoint: flag.slice(at + 1) };
+    : { name: flag.slice(0, at), endpoint: flag.slice(at + 1).split(/,(?=https?:)/) };
 }
 
 /** Flags as the fields of a sweep file; what was not said is left out. */
@@ -242,7 +242,7 @@ export function sweepStartCommand(): Command {
     .option('--tasks <dir>', 'a folder of task folders, or one task folder')
     .option(
       '--model <name[=url]>',
-      'a model and the base URL of its OpenAI-compatible server (known-rate-P, an instrument that solves with probability P, needs no URL without --temporal); may be repeated',
+      'a model and the base URL of its OpenAI-compatible server, or URL,URL of its replicas (known-rate-P, an instrument that solves with probability P, needs no URL without --temporal); may be repeated',
       collect,
     )
     .option(

@@ -43,6 +43,8 @@ export const ReplyRecordSchema = z.strictObject({
     /** Milliseconds from the request of the reply that was used to its first and to its last token. */
     firstTokenMs: z.number().min(0).nullable(),
     lastTokenMs: z.number().min(0),
+    /** Milliseconds before that request in the worker's own queue for the endpoint: charged to nobody. Absent: not told. */
+    queuedMs: z.number().min(0).optional(),
     /**
      * Tries of the episode's activity that ended between the reply before this one and this one, whatever ended them:
      * a failure of the model, a lost worker, the store.

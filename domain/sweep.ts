@@ -137,19 +137,49 @@ export const InterruptionSchema = z.strictObject({
   at: z.iso.datetime(),
 });
 
+/** Where one model is asked: one server, or several replicas of it. */
+const EndpointSettingsSchema = z.strictObject({
+  urls: z.array(z.url()).min(1),
+  servedName: z.string().nullable(),
+  /** A variable of the worker's environment. */
+  apiKeyEnv: z.string().nullable(),
+  /** Of one worker at one URL, at once; null: our own bound. */
+  maxRequests: z.int().positive().nullable(),
+});
+
 /** What may change while a sweep runs: no part of any trial's identity. Read anew by every activity. */
 export const SweepSettingsSchema = z.strictObject({
   format: z.literal('passband.settings'),
-  version: z.literal(1),
+  version: z.literal(2),
   concurrency: z.int().positive(),
-  /** By model name. `apiKeyEnv` names a variable of the worker's environment. */
-  endpoints: z.record(
-    z.string(),
-    z.strictObject({ url: z.url(), servedName: z.string().nullable(), apiKeyEnv: z.string().nullable() }),
-  ),
+  /** By model name. */
+  endpoints: z.record(z.string(), EndpointSettingsSchema),
   /** What known-rate models were seeded with; null where the sweep has none of ours. */
   seed: z.int().min(0).nullable(),
   /** Split of each task that a splits file names. */
   splits: z.record(z.string(), z.string()),
 });
 export type SweepSettings = z.infer<typeof SweepSettingsSchema>;
+
+const FirstSettingsSchema = z.looseObject({
+  endpoints: z.record(z.string(), z.looseObject({ url: z.unknown() })),
+});
+
+/** Version 1 had one URL a model. */
+export const settingsUpgrades: ReadonlyMap<
+  number,
+  (older: Readonly<Record<string, unknown>>) => Record<string, unknown>
+> = new Map([
+  [
+    1,
+    (older: Readonly<Record<string, unknown>>) => {
+      const read = FirstSettingsSchema.safeParse(older);
+      if (!read.success) return { ...older };
+      const endpoints = Object.entries(read.data.endpoints).map(([model, { url, ...endpoint }]) => [
+        model,
+        { ...endpoint, urls: [url], maxRequests: null },
+      ]);
+      return { ...older, endpoints: Object.fromEntries(endpoints) as unknown };
+    },
+  ],
+]);

@@ -25,5 +25,5 @@ export interface RawAnswer {
   readonly logprobs: number[] | null;
   readonly usage: ReplyRecord['usage'];
   /** Milliseconds count from the moment the request was made. */
-  readonly times: Pick<ReplyRecord['times'], 'startedAt' | 'firstTokenMs' | 'lastTokenMs'>;
+  readonly times: Pick<ReplyRecord['times'], 'startedAt' | 'firstTokenMs' | 'lastTokenMs' | 'queuedMs'>;
 }

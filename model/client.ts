@@ -24,6 +24,7 @@ import {
 import { chatBody, samplingOf } from './request.ts';
 import { defaultTimeouts, RequestClock, type ModelTimeouts } from './request-clock.ts';
 import type { Secret } from './secret.ts';
+import { ModelTrouble } from './trouble.ts';
 
 export interface ModelClientOptions {
   /** Base URL, with or without /v1. */
@@ -150,10 +151,7 @@ async function refuse(asked: Asked, response: HttpResponse): Promise<Error> {
   if (typeof value === 'object' && value !== null && 'choices' in value) {
     return new ClassifiedError('ConfigInvalid', describe(asked, 'the server does not stream its replies'));
   }
-  return new ClassifiedError(
-    'ModelUnavailable',
-    describe(asked, `HTTP 200 without an event stream: ${body}`),
-  );
+  return new ModelTrouble('away', describe(asked, `HTTP 200 without an event stream: ${body}`));
 }
 
 /**
@@ -264,12 +262,12 @@ function overflow(error: ContextOverflow, startedAt: string, elapsedMs: number):
 function failureOf(error: unknown, asked: Asked, clock: RequestClock, streaming: boolean): Error {
   if (error instanceof ClassifiedError) return error;
   if (clock.expired !== null) {
-    return new ClassifiedError('ModelUnavailable', describe(asked, clock.expired), { cause: error });
+    return new ModelTrouble('hung', describe(asked, clock.expired), { cause: error });
   }
   if (error instanceof BrokenReply)
     return new ClassifiedError('StreamBroken', describe(asked, error.message));
   const fault = connectionFault(error);
   return streaming
     ? new ClassifiedError('StreamBroken', describe(asked, `the stream was cut: ${fault}`), { cause: error })
-    : new ClassifiedError('ModelUnavailable', describe(asked, fault), { cause: error });
+    : new ModelTrouble('away', describe(asked, fault), { cause: error });
 }

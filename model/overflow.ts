@@ -32,6 +32,7 @@ const overflowTexts: readonly OverflowText[] = [
   { server: 'TGI', pattern: /`?inputs`? must have less than \d+ tokens/ },
   { server: 'llama.cpp', pattern: /exceeds? the available context size|exceed_context_size_error/ },
   { server: 'LM Studio', pattern: /greater than the context length|context length of only \d+/ },
+  { server: 'llama-cpp-python', pattern: /requested tokens \(\d+\) exceed context window of \d+/ },
   {
     server: 'TensorRT-LLM',
     pattern: /prompt length \(?\d+\)? .*(?:max_input_len|max_num_tokens|max_seq_len)/,
@@ -54,11 +55,22 @@ export function saysOverflow(message: string): boolean {
   return overflowTexts.some(({ pattern }) => pattern.test(text));
 }
 
+/** Where a text tells the whole length, by its first number. */
+const lengthTexts: readonly RegExp[] = [
+  /context length(?: is)?(?: of)?(?: only)? \(?(\d+)/i,
+  /context size \((\d+) tokens?\)/i, // llama.cpp
+  /n_ctx:? (\d+)/i, // LM Studio
+  /context window of (\d+)/i, // llama-cpp-python
+];
+
 /**
  * The context's whole length where an overflow message tells it. A requested reply that alone is as long can fit
  * beside no prompt at all, which is a fault of the settings and not an end of an episode.
  */
 export function contextLengthIn(message: string): number | null {
-  const found = /context length(?: is)?(?: only)?(?: of)? \(?(\d+)/i.exec(message)?.[1];
-  return found === undefined ? null : Number(found);
+  for (const pattern of lengthTexts) {
+    const found = pattern.exec(message)?.[1];
+    if (found !== undefined) return Number(found);
+  }
+  return null;
 }

@@ -5,6 +5,7 @@ import { readRetryAfterMs } from '../domain/retry-after.ts';
 import { ModelListSchema } from './chunks.ts';
 import type { Endpoint } from './endpoint.ts';
 import { connectionFault, ContextOverflow, describe, parseJson, refusalOf, type Asked } from './refusals.ts';
+import { ModelTrouble } from './trouble.ts';
 
 export interface ModelProbe {
   /** vLLM's max_model_len in tokens; null where the server does not tell. */
@@ -59,7 +60,7 @@ export async function probeModel(input: ProbeInput, caller?: AbortSignal): Promi
   ).catch((error: unknown) => {
     caller?.throwIfAborted();
     const fault = deadline.aborted ? `no answer within ${input.timeoutMs / 1000} s` : connectionFault(error);
-    throw new ClassifiedError('ModelUnavailable', describe(asked, fault), { cause: error });
+    throw new ModelTrouble(deadline.aborted ? 'hung' : 'away', describe(asked, fault), { cause: error });
   });
   if (list.status !== 200) {
     const refusal = refusalOf(asked, list.status, list.body, list.retryAfterMs);

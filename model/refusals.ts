@@ -5,6 +5,7 @@ import type { Sampling } from '../domain/sweep.ts';
 import { wireErrorOf, type WireError } from './chunks.ts';
 import { contextLengthIn, saysOverflow } from './overflow.ts';
 import { samplingNames } from './request.ts';
+import { ModelTrouble, troubleOfStatus } from './trouble.ts';
 
 /** The prompt does not fit: an answer and no failure, so it is told apart by its type. */
 export class ContextOverflow extends Error {
@@ -69,6 +70,21 @@ function classOfStatus(status: number, error: WireError | null): FailureClass {
   return 'ConfigInvalid'; // redirects, 405, 413, 415: the URL or what stands before the server
 }
 
+interface Refusal {
+  readonly status: number;
+  readonly error: WireError | null;
+  readonly said: string;
+  readonly retryAfterMs: number | null;
+}
+
+function failureOfStatus({ status, error, said, retryAfterMs }: Refusal, message: string): ClassifiedError {
+  const failureClass = classOfStatus(status, error);
+  const options = retryAfterMs === null ? {} : { retryAfterMs };
+  return failureClass === 'ModelUnavailable'
+    ? new ModelTrouble(troubleOfStatus(status, said, retryAfterMs), message, options)
+    : new ClassifiedError(failureClass, message, options);
+}
+
 /**
  * The failure that an HTTP answer other than a stream means.
  * Overflow is looked for in every refusal but rate limits and refused credentials: servers send it as 400, 413, 422
@@ -87,11 +103,7 @@ export function refusalOf(
     return overflowOf(asked, said);
   }
   const message = describe(asked, `HTTP ${status}${said.trim() === '' ? '' : `: ${said}`}`);
-  return new ClassifiedError(
-    classOfStatus(status, error),
-    message,
-    retryAfterMs === null ? {} : { retryAfterMs },
-  );
+  return failureOfStatus({ status, error, said, retryAfterMs }, message);
 }
 
 /** The failure that an error object inside a stream means: by its code where that is a status, else a broken stream. */
@@ -101,7 +113,9 @@ export function streamErrorOf(asked: Asked, error: WireError): ClassifiedError |
     return overflowOf(asked, error.message);
   }
   const message = describe(asked, `an error inside the stream: ${error.message}`);
-  if (status >= 400 && status <= 599) return new ClassifiedError(classOfStatus(status, error), message);
+  if (status >= 400 && status <= 599) {
+    return failureOfStatus({ status, error, said: error.message, retryAfterMs: null }, message);
+  }
   return new ClassifiedError('StreamBroken', message);
 }
 

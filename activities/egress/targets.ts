@@ -15,7 +15,9 @@ export function sweepTargets(
   const named: readonly (readonly [string, string])[] = [
     ...Object.entries(endpoints)
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([model, { url }]) => [`model endpoint ${model}`, url] as const),
+      .flatMap(([model, { urls }]) =>
+        urls.map((url, at) => [`model endpoint ${model}${at === 0 ? '' : ` ${at + 1}`}`, url] as const),
+      ),
     ...(storeEndpoint === null ? [] : [['store', storeEndpoint] as const]),
   ];
   const targets = new Map<string, ProofTarget>();

@@ -112,6 +112,7 @@ function metricsOf({ usage, completionIds, logprobs, times }: ReplyRecord): NonN
       first_token_ms: times.firstTokenMs,
       last_token_ms: times.lastTokenMs,
       earlier_tries: times.earlierTries,
+      ...(times.queuedMs !== undefined && { queued_ms: times.queuedMs }),
       ...(usage.estimated && { tokens_estimated: true }),
     },
   };

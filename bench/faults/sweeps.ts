@@ -5,11 +5,10 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
-import { settingsKey } from '../../domain/layout.ts';
-import { SweepSettingsSchema, type Plan } from '../../domain/sweep.ts';
+import type { Plan } from '../../domain/sweep.ts';
 import { sweepWorkflowId, trialWorkflowId } from '../../domain/workflow-ids.ts';
-import { putJson, readJson } from '../../store/objects.ts';
 import type { Store } from '../../store/port.ts';
+import { putSweepSettings, readSweepSettings } from '../../store/settings.ts';
 import { readPlan } from '../../store/verdicts.ts';
 import { trialNamesOf } from './store-keys.ts';
 import type { WriteLog } from './writes.ts';
@@ -82,12 +81,12 @@ export class Sweeps {
   async moveModels(url: string): Promise<void> {
     const { store } = this.#options;
     for (const sweep of this.#running) {
-      const settings = await readJson(store, settingsKey(sweep), SweepSettingsSchema);
+      const settings = await readSweepSettings(store, sweep);
       if (settings === null) continue;
       const endpoints = Object.fromEntries(
-        Object.entries(settings.endpoints).map(([model, endpoint]) => [model, { ...endpoint, url }]),
+        Object.entries(settings.endpoints).map(([model, endpoint]) => [model, { ...endpoint, urls: [url] }]),
       );
-      await putJson(store, settingsKey(sweep), SweepSettingsSchema, { ...settings, endpoints });
+      await putSweepSettings(store, sweep, { ...settings, endpoints });
     }
   }
 

@@ -129,10 +129,21 @@ describe('requestOf', () => {
       attempts: 2,
     });
     expect(request.models.map(({ name, endpoint }) => [name, endpoint])).toEqual([
-      ['a', 'http://h:1/v1'],
+      ['a', ['http://h:1/v1']],
       ['known-rate-0.5', null],
     ]);
     expect(request).toMatchObject({ tasks: 't', attempts: 2, scaffolds: [{ name: 'nop', options: {} }] });
+  });
+
+  it('takes replicas of a model: a list in a file, commas in a flag', async () => {
+    const urls = ['http://h:1/v1', 'http://h:2/v1'];
+    const name = await file(
+      `tasks: t\nmodels:\n  - {name: m, endpoint: [${urls.join(', ')}], max_requests: 32}\n`,
+    );
+    expect(await requestOf(name, {})).toMatchObject({ models: [{ endpoint: urls, max_requests: 32 }] });
+    expect(await requestOf(undefined, { tasks: 't', model: [`m=${urls.join(',')}`] })).toMatchObject({
+      models: [{ endpoint: urls, max_requests: null }],
+    });
   });
 
   it('takes the file of a cluster by flag over that of the sweep file', async () => {

@@ -211,6 +211,19 @@ describe('tokens', () => {
     expect(counted.promptTokens).toBeGreaterThan(0);
   });
 
+  it('C67 are the sampled ids, though the text would be encoded by others', async () => {
+    server.use(
+      stream(
+        chunk({ content: 'hel', ids: [17], promptIds: [1] }),
+        chunk({ content: 'lo', ids: [18] }),
+        chunk({ content: '', ids: [2], finish: 'stop' }),
+        usage(1, 3),
+        done,
+      ),
+    );
+    expect(await ask()).toMatchObject({ text: 'hello', completionIds: [17, 18, 2] });
+  });
+
   it('are exact ids or none: a chunk without its ids, or a count that usage contradicts, drops them all', async () => {
     server.use(stream(chunk({ content: 'a', ids: [5] }), chunk({ content: 'b', finish: 'stop' }), done));
     expect((await ask()).completionIds).toBeNull();

@@ -46,6 +46,10 @@ describe('C64 the texts of an overflow', () => {
     [
       'Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens',
     ],
+    [
+      'The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 5005>= n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter input.',
+    ],
+    ['Requested tokens (2285) exceed context window of 2048'],
     ['the input length exceeds the context length'],
     ['Your input exceeds the context window of this model. Please adjust your input and try again.'],
     ['error context_length_exceeded'],
@@ -84,6 +88,20 @@ describe('C64 the texts of an overflow', () => {
     expect(contextLengthIn("This model's maximum context length is 4096 tokens.")).toBe(4096);
     expect(contextLengthIn("However, the model's context length is only 262144 tokens")).toBe(262144);
     expect(contextLengthIn("exceeds model's maximum context length (4096).")).toBe(4096);
+    expect(
+      contextLengthIn(
+        'request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it',
+      ),
+    ).toBe(8192);
+    expect(
+      contextLengthIn(
+        'Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough.',
+      ),
+    ).toBe(4096);
+    expect(
+      contextLengthIn('is greater than the context length (n_keep: 5005>= n_ctx: 4096). Try to load'),
+    ).toBe(4096);
+    expect(contextLengthIn('Requested tokens (2285) exceed context window of 2048')).toBe(2048);
     expect(contextLengthIn('max_tokens must be at least 1, got -186.')).toBeNull();
   });
 });

@@ -65,7 +65,7 @@ export function planOf({ sweep, tasks, models }: PlanSize): Plan {
 
 export const settingsOf = (fields: Partial<SweepSettings> = {}): SweepSettings => ({
   format: 'passband.settings',
-  version: 1,
+  version: 2,
   concurrency: 1,
   endpoints: {},
   seed: null,

@@ -38,7 +38,9 @@ beforeEach(() => {
     settingsOf: (sweep) => {
       settingsRead.push(sweep);
       return Promise.resolve(
-        settingsOf({ endpoints: { m: { url: endpointUrl, servedName: null, apiKeyEnv: null } } }),
+        settingsOf({
+          endpoints: { m: { urls: [endpointUrl], servedName: null, apiKeyEnv: null, maxRequests: null } },
+        }),
       );
     },
     env: {},

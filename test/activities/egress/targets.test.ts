@@ -2,9 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { storeEndpointOf, sweepTargets } from '../../../activities/egress/targets.ts';
 
-const endpoints = (urls: Readonly<Record<string, string>>) => ({
+const endpoints = (urls: Readonly<Record<string, string | string[]>>) => ({
   endpoints: Object.fromEntries(
-    Object.entries(urls).map(([name, url]) => [name, { url, servedName: null, apiKeyEnv: null }]),
+    Object.entries(urls).map(([name, url]) => [
+      name,
+      { urls: [url].flat(), servedName: null, apiKeyEnv: null, maxRequests: null },
+    ]),
   ),
 });
 
@@ -15,6 +18,14 @@ describe('the targets of a sweep', () => {
       { name: 'model endpoint a', kind: 'tcp', host: '10.0.0.7', port: 8000 },
       { name: 'model endpoint b', kind: 'tcp', host: 'models.example', port: 443 },
       { name: 'store', kind: 'tcp', host: '172.30.0.1', port: 7070 },
+    ]);
+  });
+
+  it('are every replica of a model', () => {
+    const settings = endpoints({ a: ['http://10.0.0.7:8000/v1', 'http://10.0.0.8:8000/v1'] });
+    expect(sweepTargets(settings, null).map(({ name, host }) => [name, host])).toEqual([
+      ['model endpoint a', '10.0.0.7'],
+      ['model endpoint a 2', '10.0.0.8'],
     ]);
   });
 

@@ -35,7 +35,7 @@ beforeEach(async () => {
       },
     }),
   });
-  const endpoints = { [model]: { url: server.url, servedName: null, apiKeyEnv: null } };
+  const endpoints = { [model]: { urls: [server.url], servedName: null, apiKeyEnv: null, maxRequests: null } };
   await putJson(lab.world.store, settingsKey('lab'), SweepSettingsSchema, settingsOf({ endpoints }));
   await lab.putGate({});
 });

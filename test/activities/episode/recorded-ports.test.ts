@@ -139,6 +139,21 @@ describe('a worker that goes on where another one was lost', () => {
     expect(await store.get(observationKey(prefix, 0, 0))).not.toBeNull();
   });
 
+  it('keeps how long a request waited in the queue of its endpoint, and charges nothing for it', async () => {
+    const times = {
+      startedAt: '2026-01-01T00:00:00.000Z',
+      queuedMs: 5_000,
+      firstTokenMs: 10,
+      lastTokenMs: 110,
+    };
+    const { model, clock } = await ports({ ask: () => Promise.resolve(answer('a', { times })) });
+    await model.ask(say('a'));
+    expect(await readJson(store, replyKey(prefix, 0, 0), ReplyRecordSchema)).toMatchObject({
+      times: { queuedMs: 5_000 },
+    });
+    expect(clock.chargedMs).toBe(100);
+  });
+
   it('stops where it would ask something else: the episode is not deterministic', async () => {
     await (await ports()).model.ask(say('a'));
     const next = await ports();

@@ -1,0 +1,164 @@
+// One model behind several servers: a session keeps to one of them, and goes to its next where that one cannot serve.
+import type { RawAnswer } from './answer.ts';
+import { ReplicaLeft, type Admission } from './admission.ts';
+import { createModelClient, type AskInput, type ModelClient, type ModelClientOptions } from './client.ts';
+import { readEndpoint } from './endpoint.ts';
+import type { ModelProbe } from './probe.ts';
+import { preferenceOf } from './rendezvous.ts';
+import { ModelTrouble } from './trouble.ts';
+
+export interface ReplicatedOptions extends Omit<ModelClientOptions, 'url'> {
+  /** One or more. */
+  readonly urls: readonly string[];
+  /** The admission of a URL: shared by all clients that ask there. */
+  readonly admissionOf: (url: string) => Admission;
+}
+
+export interface ReplicatedProbe extends ModelProbe {
+  /** One line for each server that does not answer, while others do. */
+  readonly away: readonly string[];
+}
+
+export interface ReplicatedAsk extends AskInput {
+  /**
+   * To find out whether the model is back: every server is asked at once, those that are left for now too, and the first
+   * that answers ends the others' requests.
+   */
+  readonly probing?: boolean;
+}
+
+export interface ReplicatedClient extends Omit<ModelClient, 'ask' | 'probe'> {
+  /** As ModelClient.ask. Where every server is left for now it fails at once, as ModelUnavailable. */
+  ask(input: ReplicatedAsk): Promise<RawAnswer>;
+  /** Asks every server. Fails where one refuses or does not serve the model, or where none answers. */
+  probe(signal?: AbortSignal): Promise<ReplicatedProbe>;
+}
+
+interface Replica {
+  readonly shown: string;
+  readonly client: ModelClient;
+  readonly admission: Admission;
+}
+
+/** @throws InputError where a URL is no http(s) URL */
+export function createReplicatedClient({
+  urls,
+  admissionOf,
+  ...options
+}: ReplicatedOptions): ReplicatedClient {
+  const replicas: readonly Replica[] = urls.map((url) => ({
+    shown: readEndpoint(url).shown,
+    client: createModelClient({ ...options, url }),
+    admission: admissionOf(url),
+  }));
+
+  const ask = async ({ probing = false, ...input }: ReplicatedAsk): Promise<RawAnswer> => {
+    if (probing) return await askAny(input);
+    const troubles: ModelTrouble[] = [];
+    for (const replica of preferenceOf(input.sessionId, replicas, ({ shown }) => shown)) {
+      const asked = await askOne(replica, input);
+      if (!(asked instanceof ModelTrouble)) return asked;
+      troubles.push(asked);
+    }
+    throw together(options.servedName, troubles);
+  };
+
+  const askAny = async (input: AskInput): Promise<RawAnswer> => {
+    const answered = new AbortController();
+    const signals = input.signal === undefined ? [answered.signal] : [input.signal, answered.signal];
+    const asked = replicas.map(async (replica) => {
+      const answer = await askOne(replica, { ...input, signal: AbortSignal.any(signals) }, true);
+      if (answer instanceof ModelTrouble) throw answer;
+      return answer;
+    });
+    try {
+      return await Promise.any(asked);
+    } catch (error) {
+      input.signal?.throwIfAborted();
+      const reasons: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+      const troubles = reasons.filter((reason) => reason instanceof ModelTrouble);
+      if (troubles.length < reasons.length) throw reasons.find((reason) => !(reason instanceof ModelTrouble));
+      throw together(options.servedName, troubles);
+    } finally {
+      answered.abort();
+    }
+  };
+
+  const probe = async (signal?: AbortSignal): Promise<ReplicatedProbe> => {
+    const probed = await Promise.allSettled(replicas.map(({ client }) => client.probe(signal)));
+    signal?.throwIfAborted();
+    const troubles: ModelTrouble[] = [];
+    const told: (number | null)[] = [];
+    for (const one of probed) {
+      if (one.status === 'fulfilled') told.push(one.value.contextTokens);
+      else if (one.reason instanceof ModelTrouble) troubles.push(one.reason);
+      else throw one.reason;
+    }
+    if (told.length === 0) throw together(options.servedName, troubles);
+    const lengths = told.filter((tokens) => tokens !== null);
+    return {
+      contextTokens: lengths.length === 0 ? null : Math.min(...lengths),
+      away: troubles.map(({ message }) => message),
+    };
+  };
+
+  return {
+    ask,
+    probe,
+    close: async () => {
+      await Promise.all(replicas.map(({ client }) => client.close()));
+    },
+  };
+}
+
+/** The answer of one replica, or the trouble that lets the next one be asked. */
+async function askOne(
+  { client, admission }: Replica,
+  input: AskInput,
+  probing = false,
+): Promise<RawAnswer | ModelTrouble> {
+  const { signal } = input;
+  let begun = false;
+  let admitted: Awaited<ReturnType<Admission['enter']>>;
+  try {
+    admitted = await admission.enter(signal, probing);
+  } catch (error) {
+    if (error instanceof ReplicaLeft) return error;
+    throw error;
+  }
+  try {
+    const answer = await client.ask({
+      ...input,
+      onFirstToken: () => {
+        begun = true;
+        admitted.begun();
+        input.onFirstToken?.();
+      },
+    });
+    admitted.answered(answer.times.firstTokenMs);
+    return { ...answer, times: { ...answer.times, queuedMs: admitted.queuedMs } };
+  } catch (error) {
+    if (signal?.aborted === true) admitted.dropped();
+    else admitted.failed(error);
+    // A server that asks for less is the one whose cache is warm; and of a reply that has begun time is charged.
+    const elsewhere = error instanceof ModelTrouble && error.kind !== 'overloaded' && !begun;
+    if (elsewhere && signal?.aborted !== true) return error;
+    throw error;
+  }
+}
+
+/** What all of them together come to. */
+function together(servedName: string, troubles: readonly ModelTrouble[]): ModelTrouble {
+  const [only, ...others] = troubles;
+  if (only !== undefined && others.length === 0) return only;
+  const delays = troubles.map(({ retryAfterMs }) => retryAfterMs);
+  const said = troubles.map(({ message }) => message).join('; ');
+  return new ModelTrouble(
+    'away',
+    `model ${servedName}: none of its ${troubles.length} endpoints serves: ${said}`,
+    {
+      cause: only,
+      ...(delays.every((delay) => delay !== null) ? { retryAfterMs: Math.min(...delays) } : {}),
+    },
+  );
+}
