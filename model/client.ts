@@ -254,6 +254,7 @@ function overflow(error: ContextOverflow, startedAt: string, elapsedMs: number):
     finishReason: 'stop',
     promptIds: null,
     completionIds: null,
+    reasoningIds: null,
     logprobs: null,
     usage: { promptTokens: 0, completionTokens: 0, cachedTokens: null, estimated: true },
     times: { startedAt, firstTokenMs: null, lastTokenMs: elapsedMs },

@@ -14,6 +14,13 @@ import { digestOf, replies } from './turn-records.ts';
 /** What setTimeout takes; a longer one would fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
+/** One call: what was asked, and as which. */
+interface Asked {
+  readonly messages: readonly ChatMessage[];
+  readonly call: number;
+  readonly requestDigest: string;
+}
+
 export interface RecordedModelOptions {
   readonly name: string;
   readonly sessionId: string;
@@ -53,14 +60,14 @@ export class RecordedModel implements Model {
         (await records.write(
           replies,
           call,
-          this.#recordOf(await this.#askNow(messages, offer), call, requestDigest),
+          this.#recordOf(await this.#askNow(messages, offer), { messages, call, requestDigest }),
         ));
       if (record.kind === 'cut') {
         clock.chargeCutReply();
         throw new TimeUp();
       }
       this.replies.push(record);
-      this.#ids.take(record);
+      this.#ids.take(record, messages);
       clock.chargeReply(record);
       return answerOf(record, this.#options.maxTokens);
     });
@@ -101,10 +108,10 @@ export class RecordedModel implements Model {
     }
   }
 
-  #recordOf(answer: Recorded, call: number, requestDigest: string): ReplyRecord {
+  #recordOf(answer: Recorded, { messages, call, requestDigest }: Asked): ReplyRecord {
     return {
       format: 'passband.reply',
-      version: 1,
+      version: 2,
       call,
       kind: answer.kind,
       requestDigest,
@@ -112,8 +119,9 @@ export class RecordedModel implements Model {
       reasoning: answer.reasoning,
       ...(answer.toolCalls === undefined ? {} : { toolCalls: named(answer.toolCalls, call) }),
       finishReason: answer.finishReason,
-      promptIds: answer.promptIds === null ? null : this.#ids.next(answer.promptIds),
+      promptIds: answer.promptIds === null ? null : this.#ids.next(answer.promptIds, messages),
       completionIds: answer.completionIds,
+      reasoningIds: answer.reasoningIds,
       logprobs: answer.logprobs,
       usage: answer.usage,
       times: { ...answer.times, earlierTries: this.#earlierTries() },
@@ -148,6 +156,7 @@ const cutReply = (startedAt: string, afterMs: number): Recorded => ({
   finishReason: 'length',
   promptIds: null,
   completionIds: null,
+  reasoningIds: null,
   logprobs: null,
   usage: { promptTokens: 0, completionTokens: 0, cachedTokens: null, estimated: true },
   times: { startedAt, firstTokenMs: 0, lastTokenMs: afterMs },
