@@ -1,16 +1,14 @@
 // The client of one model behind an OpenAI-shaped server, vLLM first: one streamed request an answer.
 import { TextDecoder } from 'node:util';
 import { createParser } from 'eventsource-parser';
-import { Agent, request, type Dispatcher } from 'undici';
+import { request, type Dispatcher } from 'undici';
 import { ClassifiedError } from '../domain/errors.ts';
 import type { ChatMessage } from '../domain/ports.ts';
-import type { Sampling } from '../domain/sweep.ts';
 import type { ToolOffer } from '../domain/tools.ts';
 import { readRetryAfterMs } from '../domain/retry-after.ts';
 import type { RawAnswer } from './answer.ts';
 import { BrokenReply, ErrorInStream, ReplyAssembly } from './assembly.ts';
 import { wireErrorOf } from './chunks.ts';
-import { readEndpoint, type Endpoint } from './endpoint.ts';
 import { probeModel, type ModelProbe } from './probe.ts';
 import {
   connectionFault,
@@ -22,18 +20,8 @@ import {
   type Asked,
 } from './refusals.ts';
 import { chatBody, samplingOf } from './request.ts';
-import { defaultTimeouts, RequestClock, type ModelTimeouts } from './request-clock.ts';
-import type { Secret } from './secret.ts';
-
-export interface ModelClientOptions {
-  /** Base URL, with or without /v1. */
-  readonly url: string;
-  /** The model's name on that server. */
-  readonly servedName: string;
-  readonly apiKey: Secret | null;
-  readonly sampling: Sampling;
-  readonly timeouts?: Partial<ModelTimeouts>;
-}
+import { RequestClock, type ModelTimeouts } from './request-clock.ts';
+import { openWire, type WireOptions } from './wire.ts';
 
 export interface AskInput {
   readonly messages: readonly ChatMessage[];
@@ -160,27 +148,8 @@ async function refuse(asked: Asked, response: HttpResponse): Promise<Error> {
  * A client with connections of its own, for any number of requests at once.
  * @throws InputError where `url` is no http(s) URL
  */
-export function createModelClient(options: ModelClientOptions): ModelClient {
-  const endpoint: Endpoint = readEndpoint(options.url);
-  const timeouts: ModelTimeouts = { ...defaultTimeouts, ...options.timeouts };
-  const key = options.apiKey?.reveal().trim() ?? '';
-  const asked: Asked = {
-    servedName: options.servedName,
-    shown: endpoint.shown,
-    sampling: options.sampling,
-    redact: (text) => (key === '' ? text : text.replaceAll(key, '[secret]')),
-  };
-  // The clocks of a request are ours; keep-alive stays under the five seconds after which uvicorn closes.
-  const dispatcher = new Agent({
-    connect: { timeout: timeouts.connectMs },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: 4_000,
-  });
-  const headers = {
-    'user-agent': 'passband',
-    ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
-  };
+export function createModelClient(options: WireOptions): ModelClient {
+  const { endpoint, asked, dispatcher, headers, timeouts } = openWire(options);
 
   const ask = async ({
     messages,

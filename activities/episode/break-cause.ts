@@ -51,7 +51,7 @@ function lostThinking({ known, prompt, at }: Break, { start, reasoningIds }: Sam
   const furthest = Math.min(longestDetour, rest.length - run);
   for (let from = 0; from <= furthest; from += 1) {
     for (let to = 0; to <= longestDetour; to += 1) {
-      if (sameRun(rest, from, prompt, at + to, run)) return false;
+      if (sameRun({ ids: rest, at: from }, { ids: prompt, at: at + to }, run)) return false;
     }
   }
   return true;
@@ -62,20 +62,21 @@ function rejoins({ known, prompt, at }: Break, { start, end }: Sampled): boolean
   for (let both = 1; both <= 2 * longestDetour; both += 1) {
     for (let left = Math.max(0, both - longestDetour); left <= Math.min(both, longestDetour); left += 1) {
       const run = Math.min(rejoiningRun, known.length - at - left);
-      if (run < 1 || at + left > end || !sameRun(known, at + left, prompt, at + both - left, run)) continue;
+      if (run < 1 || at + left > end) continue;
+      const meets = { ids: known, at: at + left };
+      if (!sameRun(meets, { ids: prompt, at: at + both - left }, run)) continue;
       return left > 0 && both > left && at + left > start;
     }
   }
   return false;
 }
 
-function sameRun(
-  a: readonly number[],
-  fromA: number,
-  b: readonly number[],
-  fromB: number,
-  length: number,
-): boolean {
-  for (let at = 0; at < length; at += 1) if (a[fromA + at] !== b[fromB + at]) return false;
+interface Place {
+  readonly ids: readonly number[];
+  readonly at: number;
+}
+
+function sameRun(a: Place, b: Place, length: number): boolean {
+  for (let step = 0; step < length; step += 1) if (a.ids[a.at + step] !== b.ids[b.at + step]) return false;
   return true;
 }

@@ -18,6 +18,7 @@ export interface Reply {
   readonly includeUsage: boolean;
   readonly returnTokenIds: boolean;
   readonly logprobs: boolean;
+  readonly promptLogprobs: boolean;
 }
 
 /** The ids of a reply, cut where it is longer than `maxTokens`. */
@@ -50,6 +51,20 @@ function logprobsOf(ids: readonly number[], from: number, form: Reply['form']): 
   };
 }
 
+/** As vLLM tells those of a prompt: by id, and nothing of the first. */
+const promptLogprobsOf = (ids: readonly number[]): (object | null)[] =>
+  ids.map((id, at) =>
+    at === 0
+      ? null
+      : {
+          [id]: {
+            logprob: logprobOf(id, at),
+            rank: 1,
+            decoded_token: Buffer.from(bytesOf(id)).toString('utf8'),
+          },
+        },
+  );
+
 const usageOf = (reply: Reply): object => ({
   prompt_tokens: reply.promptIds.length,
   completion_tokens: reply.completionIds.length,
@@ -63,6 +78,10 @@ const head = (reply: Reply, chunk: boolean): object => ({
   created: Math.floor(Date.now() / 1000),
   model: reply.model,
 });
+
+/** Where they were asked for: a chat's beside the choices, a plain completion's in its choice. */
+const promptIdsOf = (reply: Reply): object =>
+  reply.returnTokenIds ? { prompt_token_ids: reply.promptIds } : {};
 
 /** The whole answer of a request that does not stream. */
 export function wholeAnswer(reply: Reply): object {
@@ -86,10 +105,12 @@ export function wholeAnswer(reply: Reply): object {
         finish_reason: reply.finishReason,
         stop_reason: null,
         ...(reply.returnTokenIds ? { token_ids: reply.completionIds } : {}),
+        ...(reply.form === 'text' ? promptIdsOf(reply) : {}),
+        ...(reply.promptLogprobs ? { prompt_logprobs: promptLogprobsOf(reply.promptIds) } : {}),
       },
     ],
     usage: usageOf(reply),
-    ...(reply.returnTokenIds ? { prompt_token_ids: reply.promptIds } : {}),
+    ...(reply.form === 'chat' ? promptIdsOf(reply) : {}),
   };
 }
 
@@ -99,7 +120,6 @@ export function wholeAnswer(reply: Reply): object {
  */
 export function* chunksOf(reply: Reply, chunkTokens: number): Generator<object> {
   const chat = reply.form === 'chat';
-  const first = reply.returnTokenIds ? { prompt_token_ids: reply.promptIds } : {};
   if (chat) {
     const choice = {
       index: 0,
@@ -107,7 +127,7 @@ export function* chunksOf(reply: Reply, chunkTokens: number): Generator<object> 
       logprobs: null,
       finish_reason: null,
     };
-    yield { ...head(reply, true), choices: [choice], ...first };
+    yield { ...head(reply, true), choices: [choice], ...promptIdsOf(reply) };
   }
   const decoder = new TextDecoder();
   const ids = reply.completionIds;
@@ -128,9 +148,10 @@ export function* chunksOf(reply: Reply, chunkTokens: number): Generator<object> 
       logprobs: reply.logprobs ? logprobsOf(part, from, reply.form) : null,
       finish_reason: last ? reply.finishReason : null,
       ...(last ? { stop_reason: null } : {}),
+      ...(chat || from > 0 ? {} : promptIdsOf(reply)),
       ...(reply.returnTokenIds ? { token_ids: part } : {}),
     };
-    yield { ...head(reply, true), choices: [choice], ...(chat || from > 0 ? {} : first) };
+    yield { ...head(reply, true), choices: [choice] };
   }
   if (reply.includeUsage) yield { ...head(reply, true), choices: [], usage: usageOf(reply) };
 }

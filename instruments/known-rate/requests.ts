@@ -74,20 +74,14 @@ const ChatRequestSchema = z.object({
 /** `prompt` is one text (one user message) or the ids of a chat. */
 const CompletionRequestSchema = z.object({
   ...shared,
-  prompt: z.union([
-    z.string(),
-    z
-      .array(
-        z
-          .int()
-          .min(0)
-          .max(vocabularySize - 1),
-      )
-      .min(1),
-  ]),
+  prompt: z.union([z.string(), z.array(z.int().min(0)).min(1)]),
   logprobs: z.int().min(0).nullish(),
+  prompt_logprobs: z.int().min(0).nullish(),
   max_tokens: z.int().positive().nullish(),
 });
+
+/** Of a plain completion that names none. */
+const usualMaxTokens = 16;
 
 /** A request for a reply, in whichever form it came. */
 export interface Asked {
@@ -102,6 +96,8 @@ export interface Asked {
   readonly includeUsage: boolean;
   readonly returnTokenIds: boolean;
   readonly logprobs: boolean;
+  /** Of the prompt's own ids: then nothing is a trial's request. */
+  readonly promptLogprobs: boolean;
 }
 
 async function readBody<T>(request: IncomingMessage, schema: z.ZodType<T>): Promise<T> {
@@ -131,20 +127,24 @@ export async function readAsked(request: IncomingMessage, form: Asked['form']): 
       includeUsage: body.stream_options?.include_usage ?? false,
       returnTokenIds: body.return_token_ids ?? false,
       logprobs: body.logprobs ?? false,
+      promptLogprobs: false,
     };
   }
   const body = await readBody(request, CompletionRequestSchema);
   const promptIds = typeof body.prompt === 'string' ? encode(body.prompt) : body.prompt;
+  const unknown = promptIds.find((id) => id >= vocabularySize);
+  if (unknown !== undefined) throw badRequest(`Token id ${unknown} is out of vocabulary`);
   return {
     form,
     model: body.model,
     messages: readChat(promptIds),
     tools: [],
     promptIds,
-    maxTokens: body.max_tokens ?? null,
+    maxTokens: body.max_tokens ?? usualMaxTokens,
     stream: body.stream ?? false,
     includeUsage: body.stream_options?.include_usage ?? false,
     returnTokenIds: body.return_token_ids ?? false,
     logprobs: (body.logprobs ?? null) !== null,
+    promptLogprobs: (body.prompt_logprobs ?? null) !== null,
   };
 }

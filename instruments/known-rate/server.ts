@@ -126,7 +126,8 @@ export async function startKnownRateServer(options: KnownRateOptions): Promise<K
     const asked = await readAsked(request, form);
     const header = request.headers['x-session-id'];
     const id = Array.isArray(header) ? header.join() : header;
-    const session = id !== undefined && isModelProbe(id) ? null : readSession(id);
+    const isTrial = !asked.promptLogprobs && !(id !== undefined && isModelProbe(id));
+    const session = isTrial ? readSession(id) : null;
     if (typeof session === 'string') throw badRequest(session);
     const composed = compose(asked, session);
     const call = asked.messages.filter(({ role }) => role === 'assistant').length;

@@ -38,6 +38,8 @@ interface Choice {
   readonly text?: string;
   readonly message?: { readonly content: string };
   readonly token_ids?: number[];
+  readonly prompt_token_ids?: number[];
+  readonly prompt_logprobs?: (Partial<Record<string, { readonly logprob: number }>> | null)[];
   readonly finish_reason: string | null;
   readonly logprobs: { readonly content: { readonly logprob: number; readonly bytes: number[] }[] } | null;
 }
@@ -123,13 +125,39 @@ describe('a reply', () => {
     const url = await start();
     const chat = await whole(await post(url, {}));
     const prompt = renderChat(messages);
-    const plain = await whole(await post(url, { prompt, return_token_ids: true }, session, '/completions'));
+    const asked = { prompt, return_token_ids: true, max_tokens: 1_000 };
+    const plain = await whole(await post(url, asked, session, '/completions'));
     expect(plain.choices[0]?.text).toBe(chat.choices[0]?.message?.content);
-    expect(plain.prompt_token_ids).toEqual(prompt);
-    const streamed = await chunks(await post(url, { prompt, stream: true }, session, '/completions'));
+    expect(plain.choices[0]?.prompt_token_ids).toEqual(prompt);
+    const streamed = await chunks(await post(url, { ...asked, stream: true }, session, '/completions'));
+    expect(streamed[0]?.choices[0]?.prompt_token_ids).toEqual(prompt);
     expect(streamed.flatMap(({ choices }) => choices.map(({ text }) => text)).join('')).toBe(
       plain.choices[0]?.text,
     );
+  });
+
+  it('cuts a plain completion at 16 tokens where it names no max_tokens, as vLLM does', async () => {
+    const asked = { prompt: renderChat(messages), return_token_ids: true };
+    const plain = await whole(await post(await start(), asked, session, '/completions'));
+    expect(plain.choices[0]?.token_ids).toHaveLength(16);
+    expect(plain.choices[0]?.finish_reason).toBe('length');
+  });
+
+  it('tells the logprobs of a prompt’s own ids, of whatever trial they are', async () => {
+    const prompt = renderChat(messages);
+    const asked = { prompt, prompt_logprobs: 0, max_tokens: 1 };
+    const { choices } = await whole(await post(await start(), asked, null, '/completions'));
+    const told = choices[0]?.prompt_logprobs ?? [];
+    expect(told).toHaveLength(prompt.length);
+    expect(told[0]).toBeNull();
+    prompt.slice(1).forEach((id, at) => {
+      expect(told[at + 1]?.[id]?.logprob).toBeLessThanOrEqual(0);
+    });
+  });
+
+  it('refuses ids that it has no tokens for', async () => {
+    const response = await post(await start(), { prompt: [1, 999_999] }, session, '/completions');
+    expect(await errorOf(response)).toEqual([400, 'Token id 999999 is out of vocabulary']);
   });
 
   it('keeps to the pace that was asked for', async () => {

@@ -22,6 +22,7 @@ const replyOf = (said: Spoken, maxTokens = 1_000_000): Reply => ({
   includeUsage: false,
   returnTokenIds: true,
   logprobs: false,
+  promptLogprobs: false,
   ...completionOf(said, maxTokens),
 });
 interface Chunk {
