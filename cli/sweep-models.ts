@@ -33,6 +33,7 @@ export async function checkModels(
       });
       try {
         await client.probe();
+        if (model.tokens_in !== false) await client.tokenize({ messages: [{ role: 'user', content: 'a' }] });
       } finally {
         await client.close();
       }

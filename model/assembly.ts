@@ -42,7 +42,7 @@ export class ReplyAssembly {
   #idsMissing = false;
   /** A part of a call came without ids: parsers hold text back, so that the usage alone can tell whether any is missing. */
   #idsUnsure = false;
-  readonly #thinking = new ThinkingGauge();
+  readonly #thinking: ThinkingGauge;
   #promptIds: number[] | null = null;
   #usage: WireUsage | null = null;
   #finish: FinishReason | null = null;
@@ -50,6 +50,11 @@ export class ReplyAssembly {
   #done = false;
   #firstTokenMs: number | null = null;
   #lastTokenMs: number | null = null;
+
+  /** `thinkClose`: what ends thinking within the text, where that is not usual. */
+  constructor(thinkClose?: string) {
+    this.#thinking = new ThinkingGauge(thinkClose);
+  }
 
   /** Whether nothing but usage and [DONE] may still come. */
   get complete(): boolean {
@@ -79,7 +84,7 @@ export class ReplyAssembly {
 
   #takeChoice(choice: WireChoice, atMs: number): Progress {
     this.#choices += 1;
-    const text = choice.delta?.content ?? '';
+    const text = choice.delta?.content ?? choice.text ?? '';
     const reasoning = choice.delta?.reasoning_content ?? choice.delta?.reasoning ?? '';
     const ids = choice.token_ids ?? [];
     const calls = choice.delta?.tool_calls ?? [];
@@ -90,6 +95,8 @@ export class ReplyAssembly {
     if (reasoning !== '') this.#reasoning.push(reasoning);
     for (const id of ids) this.#ids.push(id);
     for (const { logprob } of choice.logprobs?.content ?? []) this.#logprobs.push(logprob);
+    for (const logprob of choice.logprobs?.token_logprobs ?? []) this.#logprobs.push(logprob);
+    if (choice.prompt_token_ids) this.#promptIds = choice.prompt_token_ids;
     this.#toolCalls.take(old ? [...calls, { index: 0, function: old }] : calls);
     const brought = text !== '' || reasoning !== '';
     if (brought && ids.length === 0) this.#idsMissing = true;

@@ -9,6 +9,7 @@ import { readRetryAfterMs } from '../domain/retry-after.ts';
 import type { RawAnswer } from './answer.ts';
 import { BrokenReply, ErrorInStream, ReplyAssembly } from './assembly.ts';
 import { wireErrorOf } from './chunks.ts';
+import { answerInIds, completionBody, type PromptInIds } from './completions.ts';
 import { probeModel, type ModelProbe } from './probe.ts';
 import {
   connectionFault,
@@ -21,12 +22,15 @@ import {
 } from './refusals.ts';
 import { chatBody, samplingOf } from './request.ts';
 import { RequestClock, type ModelTimeouts } from './request-clock.ts';
+import { tokenize, type TokenizeInput, type Tokenized } from './tokenize.ts';
 import { openWire, type WireOptions } from './wire.ts';
 
 export interface AskInput {
   readonly messages: readonly ChatMessage[];
   /** Tools that the reply may call; absent: none. */
   readonly offer?: ToolOffer;
+  /** The prompt by its ids, sent in place of the messages; absent: the server renders these. */
+  readonly promptIds?: PromptInIds;
   /** Sent as X-Session-ID: routing by prefix cache, and the identity that known-rate models read. */
   readonly sessionId: string;
   /** The trial's attempt ordinal, from 1: a sampling seed is moved by it, or k attempts would be one attempt k times. */
@@ -44,6 +48,8 @@ export interface ModelClient {
    * aborted; the HTTP request ends with it. A context that overflows is an answer.
    */
   ask(input: AskInput): Promise<RawAnswer>;
+  /** The ids that the server's template makes of a chat: ContextOverflow is no answer here, as nothing is sampled. */
+  tokenize(input: TokenizeInput): Promise<Tokenized>;
   /** Whether the server is there and serves the model: ModelUnavailable, Forbidden, ModelNotFound or ConfigInvalid. */
   probe(signal?: AbortSignal): Promise<ModelProbe>;
   close(): Promise<void>;
@@ -149,11 +155,13 @@ async function refuse(asked: Asked, response: HttpResponse): Promise<Error> {
  * @throws InputError where `url` is no http(s) URL
  */
 export function createModelClient(options: WireOptions): ModelClient {
-  const { endpoint, asked, dispatcher, headers, timeouts } = openWire(options);
+  const wire = openWire(options);
+  const { endpoint, asked, dispatcher, headers, timeouts } = wire;
 
   const ask = async ({
     messages,
     offer,
+    promptIds,
     sessionId,
     attempt,
     maxTokens,
@@ -164,16 +172,20 @@ export function createModelClient(options: WireOptions): ModelClient {
       ...samplingOf(options.sampling, attempt),
       ...(maxTokens === undefined ? {} : { maxTokens }),
     };
-    const body = chatBody(options.servedName, { messages, sampling, offer });
+    const { servedName } = options;
+    const inIds = promptIds !== undefined;
+    const body = inIds
+      ? completionBody(servedName, promptIds, sampling)
+      : chatBody(servedName, { messages, sampling, offer });
     const clock = new RequestClock(signal);
     const startedAt = new Date().toISOString();
     const started = performance.now();
     const elapsedMs = (): number => performance.now() - started;
-    const assembly = new ReplyAssembly();
+    const assembly = new ReplyAssembly(promptIds?.thinkTags?.[1]);
     let streaming = false;
     try {
       clock.arm(timeouts.firstTokenMs, 'the first token');
-      const response = await request(endpoint.chat, {
+      const response = await request(inIds ? endpoint.completions : endpoint.chat, {
         dispatcher,
         method: 'POST',
         headers: {
@@ -201,7 +213,8 @@ export function createModelClient(options: WireOptions): ModelClient {
       clock.close();
     }
     try {
-      return assembly.answer(body, startedAt, elapsedMs());
+      const answer = assembly.answer(body, startedAt, elapsedMs());
+      return inIds ? answerInIds(answer, promptIds, asked) : answer;
     } catch (error) {
       throw failureOf(error, asked, clock, true);
     }
@@ -209,6 +222,7 @@ export function createModelClient(options: WireOptions): ModelClient {
 
   return {
     ask,
+    tokenize: (input) => tokenize(wire, input),
     probe: (signal) =>
       probeModel({ asked, endpoint, dispatcher, headers, timeoutMs: timeouts.probeMs }, signal),
     close: () => dispatcher.destroy(),

@@ -44,17 +44,37 @@ export function breakCauseOf(found: Break): BreakCause {
 }
 
 /** Whether the prompt goes on, where it breaks, without what is left of the reply's thinking. */
-function lostThinking({ known, prompt, at }: Break, { start, reasoningIds }: Sampled): boolean {
-  const rest = known.slice(Math.max(start, at), start + (reasoningIds ?? 0));
-  if (rest.length === 0) return false;
-  const run = Math.min(longestRun, Math.ceil(rest.length / 2));
-  const furthest = Math.min(longestDetour, rest.length - run);
-  for (let from = 0; from <= furthest; from += 1) {
-    for (let to = 0; to <= longestDetour; to += 1) {
-      if (sameRun({ ids: rest, at: from }, { ids: prompt, at: at + to }, run)) return false;
+function lostThinking({ known, prompt, at }: Break, { start, end, reasoningIds }: Sampled): boolean {
+  const from = Math.max(start, at);
+  const textBegins = start + (reasoningIds ?? 0);
+  const left = textBegins - from;
+  if (left <= 0) return false;
+  // The text comes at once. Closing tags stand between it and the thinking; an empty block may be what is said of that.
+  const soon = Math.min(longestDetour, Math.floor(left / 2));
+  const text = { ids: known, from: textBegins, to: textBegins + longestRun, end };
+  if (meets(text, { ids: prompt, from: at, to: at + soon }, longestRun)) return true;
+  const run = Math.min(longestRun, Math.ceil(left / 2));
+  const thinking = { ids: known, from, to: from + longestDetour, end: textBegins };
+  return !meets(thinking, { ids: prompt, from: at, to: at + longestDetour }, run);
+}
+
+interface Stretch {
+  readonly ids: readonly number[];
+  /** Where a run may begin, both included. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Whether a run of the one, up to its end, is in the other. A shorter one counts where no more is left, two ids at least. */
+function meets(one: Stretch & { readonly end: number }, other: Stretch, longest: number): boolean {
+  for (let a = one.from; a <= one.to; a += 1) {
+    const run = Math.min(longest, one.end - a);
+    if (run < Math.min(2, longest)) return false;
+    for (let b = other.from; b <= other.to; b += 1) {
+      if (sameRun({ ids: one.ids, at: a }, { ids: other.ids, at: b }, run)) return true;
     }
   }
-  return true;
+  return false;
 }
 
 /** Whether known ids and prompt meet again soon, each after other ids of its own: the text between is the same. */

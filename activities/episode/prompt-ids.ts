@@ -23,6 +23,12 @@ export class PromptIdsChain {
     return this.#known;
   }
 
+  /** The id that the last reply ended with; null where it was cut, or gave no ids. */
+  get endedBy(): number | null {
+    const last = this.#sampled.at(-1);
+    return last?.stopped === true && last.end > last.start ? (this.#known.at(-1) ?? null) : null;
+  }
+
   /** What a chat says after the known turns and their last reply; null where it does not begin with them. */
   added(messages: readonly ChatMessage[]): readonly ChatMessage[] | null {
     if (this.#said === null) return null;

@@ -1,14 +1,18 @@
 // The Model port over its records: the n-th call answers from its record, else asks, writes the record, and goes on.
 import type { ReplyRecord } from '../../domain/episode.ts';
+import { ClassifiedError } from '../../domain/errors.ts';
 import type { Answer, ChatMessage, Model } from '../../domain/ports.ts';
+import type { TokensIn } from '../../domain/sweep.ts';
 import type { ToolCall, ToolDefinition, ToolOffer } from '../../domain/tools.ts';
 import type { RawAnswer, RawToolCall } from '../../model/answer.ts';
 import type { AskInput, ModelClient } from '../../model/client.ts';
+import type { PromptInIds } from '../../model/completions.ts';
 import { contextLengthIn } from '../../model/overflow.ts';
 import { TimeUp } from './ending.ts';
 import { PromptIdsChain } from './prompt-ids.ts';
 import type { EpisodeSession } from './session.ts';
 import { readContextTokens } from './recorded-context.ts';
+import { promptInIds } from './tokens-in.ts';
 import { digestOf, replies } from './turn-records.ts';
 
 /** What setTimeout takes; a longer one would fire at once. */
@@ -26,7 +30,9 @@ export interface RecordedModelOptions {
   readonly sessionId: string;
   readonly attempt: number;
   /** Asked for when a call has no record: an episode that goes on from its records needs no endpoint for them. */
-  readonly client: () => Promise<Pick<ModelClient, 'ask' | 'probe'>>;
+  readonly client: () => Promise<Pick<ModelClient, 'ask' | 'probe' | 'tokenize'>>;
+  /** Absent: the server renders the chat. */
+  readonly tokensIn?: TokensIn;
   /** Of the sampling: what a server keeps of its context for the reply. */
   readonly maxTokens: number | null;
 }
@@ -99,13 +105,26 @@ export class RecordedModel implements Model {
     };
     try {
       const client = await this.#options.client();
-      return await client.ask(input);
+      const promptIds = await this.#promptIds(client, messages);
+      return await client.ask(promptIds === null ? input : { ...input, promptIds });
     } catch (error) {
       if (deadline.signal.aborted && !signal.aborted) return cutReply(startedAt, clock.remainingMs);
       throw error;
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  async #promptIds(
+    client: Pick<ModelClient, 'tokenize'>,
+    messages: readonly ChatMessage[],
+  ): Promise<PromptInIds | null> {
+    const { tokensIn, sessionId } = this.#options;
+    if (tokensIn === undefined) return null;
+    if (this.tools.length > 0)
+      throw new ClassifiedError('ConfigInvalid', `model ${this.name}: tokens_in takes no tools`);
+    const { signal } = this.#session;
+    return await promptInIds(messages, { settings: tokensIn, client, chain: this.#ids, sessionId, signal });
   }
 
   #recordOf(answer: Recorded, { messages, call, requestDigest }: Asked): ReplyRecord {

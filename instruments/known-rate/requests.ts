@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { badRequest } from './api-error.ts';
 import { encode, readChat, renderChat, vocabularySize, type Said } from './tokens.ts';
+import { withoutThinking } from './thinking.ts';
 import { textOf } from './tool-calls.ts';
 
 const streamOptions = z.object({ include_usage: z.boolean().nullish() }).nullish();
@@ -137,7 +138,9 @@ export async function readAsked(request: IncomingMessage, form: Asked['form']): 
   return {
     form,
     model: body.model,
-    messages: readChat(promptIds),
+    messages: readChat(promptIds).map((said) =>
+      said.role === 'assistant' ? { ...said, content: withoutThinking(said.content) } : said,
+    ),
     tools: [],
     promptIds,
     maxTokens: body.max_tokens ?? usualMaxTokens,
@@ -147,4 +150,18 @@ export async function readAsked(request: IncomingMessage, form: Asked['form']): 
     logprobs: (body.logprobs ?? null) !== null,
     promptLogprobs: (body.prompt_logprobs ?? null) !== null,
   };
+}
+
+const TokenizeRequestSchema = z.object({
+  model: z.string(),
+  messages: z.array(message).min(1),
+  add_generation_prompt: z.boolean().default(true),
+});
+
+/** Reads a request for the ids of a chat. Throws as readAsked. */
+export async function readToTokenize(
+  request: IncomingMessage,
+): Promise<{ readonly model: string; readonly ids: readonly number[] }> {
+  const { model, messages, add_generation_prompt } = await readBody(request, TokenizeRequestSchema);
+  return { model, ids: renderChat(messages, add_generation_prompt) };
 }

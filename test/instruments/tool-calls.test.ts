@@ -23,7 +23,7 @@ const replyOf = (said: Spoken, maxTokens = 1_000_000): Reply => ({
   returnTokenIds: true,
   logprobs: false,
   promptLogprobs: false,
-  ...completionOf(said, maxTokens),
+  ...completionOf({ thought: '', spoken: said }, maxTokens),
 });
 interface Chunk {
   readonly choices: readonly {

@@ -82,6 +82,7 @@ async function work(lostAt = Infinity): Promise<Worked> {
           const call = input.messages.filter(({ role }) => role === 'assistant').length;
           return Promise.resolve(answers[call] ?? raw('done'));
         },
+        tokenize: () => Promise.reject(new Error('nobody asks for ids')),
         probe: () => Promise.resolve({ contextTokens: null }),
       }),
   });

@@ -72,7 +72,14 @@ const task = [19_885, 279, 3_383, 13, 1_096, 374, 432, 25];
 const screen = [1_072, 220, 16, 21, 198, 1_350, 512, 7];
 const thought = [40, 1_265, 1_401, 518, 279, 6_291, 1_156, 11, 1_221, 3_270, 432, 13];
 const text = [4_913, 34_484, 3_252, 26_319, 497, 330, 24_270, 788, 10_107];
-const say = (role: number, said: readonly number[]): number[] => [begin, role, newline, ...said, end, newline];
+const say = (role: number, said: readonly number[]): number[] => [
+  begin,
+  role,
+  newline,
+  ...said,
+  end,
+  newline,
+];
 const opening = [begin, assistant, newline];
 const prompt = [...say(user, task), ...opening];
 const thinking = [open, newline, ...thought, newline, close, blank];
@@ -144,6 +151,13 @@ describe('the cause of a break', () => {
     ];
     const chat: ChatMessage[] = [...answered, { role: 'assistant', content: 'said' }, ...asked];
     expect(chain.next(third, chat)).toMatchObject({ breakIndex: begun, breakCause: 'thinking-stripped' });
+  });
+
+  it('is thinking-stripped where the text says again what was thought', () => {
+    const completion = [open, newline, ...text, newline, close, blank, ...text, end];
+    const reply = { reasoningIds: text.length + 5 };
+    const next = [...prompt, ...text, end, newline, ...later];
+    expect(breakOf({ completion, reply, next })).toEqual([begun, 'thinking-stripped']);
   });
 
   it('is not thinking-stripped where the thinking is handed back in other ids', () => {

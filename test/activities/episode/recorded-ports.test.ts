@@ -92,6 +92,7 @@ async function ports(options: PortOptions = {}): Promise<Ports> {
           asked.push(input);
           return ask(input, asked.length - 1);
         },
+        tokenize: () => Promise.reject(new Error('nobody asks for ids')),
         probe: options.probe ?? (() => Promise.resolve({ contextTokens: 4_096 })),
       }),
   });
