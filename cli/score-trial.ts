@@ -1,5 +1,8 @@
 // Scores one stored trial: its exact sequences, rebuilt and checked, each in one request to the teacher.
+import { setTimeout as wait } from 'node:timers/promises';
+import { fullJitterMs, type Backoff } from '../domain/backoff.ts';
 import type { ReplyRecord } from '../domain/episode.ts';
+import { ClassifiedError } from '../domain/errors.ts';
 import { generationPrefix, trialPrefix } from '../domain/layout.ts';
 import { SequenceScoreSchema, type SequenceScoreLine } from '../domain/score.ts';
 import type { TrialInPlan } from '../domain/sweep.ts';
@@ -49,10 +52,27 @@ export async function scoreTrial(
 const lacksIds = ({ kind, promptIds, completionIds }: ReplyRecord): boolean =>
   kind === 'reply' && (promptIds === null || completionIds === null);
 
+/** Of one sequence, before the endpoint is taken to be away. */
+const mostTries = 4;
+const scoringBackoff: Backoff = { baseMs: 500, capMs: 8_000, floorMs: 100 };
+
+async function askAgain<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      const away = error instanceof ClassifiedError && error.failureClass === 'ModelUnavailable';
+      if (!away || tries === mostTries) throw error;
+      const asked = error.retryAfterMs ?? 0;
+      await wait(Math.max(asked, fullJitterMs(scoringBackoff, tries, Math.random())), undefined, { signal });
+    }
+  }
+}
+
 type Scored = SequenceScore | { readonly kind: 'another-tokenizer'; readonly message: string };
 
 async function scoreSequence(sequence: IdSequence, { scorer, signal }: Teacher): Promise<Scored> {
-  const score = await scorer.score(sequence.ids, signal);
+  const score = await askAgain(() => scorer.score(sequence.ids, signal), signal);
   if (score.kind !== 'scored') return score;
   const other = sequence.sampled.find(({ from, ids, text }) => {
     const tokens = score.tokens.slice(from - 1, from - 1 + ids.length);

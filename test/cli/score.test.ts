@@ -195,6 +195,23 @@ describe('passband score', () => {
     expect(await readdir(folder)).toEqual(['store']);
   });
 
+  it('asks again where the endpoint is away for a moment', async () => {
+    await sweepOf(whole);
+    scripted = await startScriptedServer();
+    let asked = 0;
+    scripted.use(async (response, { body }) => {
+      asked += 1;
+      if (asked === 1) {
+        response.writeHead(503).end();
+        return;
+      }
+      const answer = await fetch(`${teacher.url}/completions`, { method: 'POST', body });
+      response.end(await answer.text());
+    });
+    expect((await run('--endpoint', scripted.url, '--out', file())).error).toBeNull();
+    expect([asked, (await written()).map(({ outcome }) => outcome)]).toEqual([2, ['scored']]);
+  });
+
   it('keeps what was scored where the endpoint goes away, and says so', async () => {
     await sweepOf(whole, whole);
     scripted = await startScriptedServer();
