@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ObservationRecordSchema, ReplyRecordSchema, type ReplyRecord } from '../domain/episode.ts';
+import { ObservationRecordSchema, type ReplyRecord } from '../domain/episode.ts';
 import { generationPrefix, observationKey, replyKey, trialPrefix } from '../domain/layout.ts';
 import { readJson } from '../store/objects.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/port.ts';
+import { readReply } from '../store/replies.ts';
 import { readPlan, trialsOf } from '../store/verdicts.ts';
 
 const { values } = parseArgs({
@@ -57,13 +58,9 @@ async function sweep(storeDir: string): Promise<void> {
 /** Own milliseconds of each turn of one episode: observation n + 1 answers reply n (observation 0 is the first look). */
 async function ownTimes(store: Store, generation: string): Promise<number[]> {
   const own: number[] = [];
-  let reply: ReplyRecord | null = await readJson(store, replyKey(generation, 0, 0), ReplyRecordSchema);
+  let reply: ReplyRecord | null = await readReply(store, replyKey(generation, 0, 0));
   for (let call = 0; reply !== null; call += 1) {
-    const next: ReplyRecord | null = await readJson(
-      store,
-      replyKey(generation, 0, call + 1),
-      ReplyRecordSchema,
-    );
+    const next: ReplyRecord | null = await readReply(store, replyKey(generation, 0, call + 1));
     const observation = await readJson(
       store,
       observationKey(generation, 0, call + 1),

@@ -15,6 +15,7 @@ interface ServeFlags {
   readonly host: string;
   readonly port: number;
   readonly seed: number;
+  readonly thinking?: boolean;
   readonly json?: boolean;
 }
 
@@ -51,6 +52,10 @@ export function knownRateCommand(): Command {
     .option('--host <address>', 'the address to listen on: one that the workers reach', '127.0.0.1')
     .option('--port <n>', 'the port; 0 for any that is free', portOf, 8901)
     .option('--seed <n>', 'the same that the sweep is started with', seedOf, defaultSeed)
+    .option(
+      '--thinking',
+      'each reply begins with thinking, which the template leaves out of earlier turns, as those of reasoning models do',
+    )
     .option('--json', 'print one JSON document {url, models, seed} when it listens')
     .addHelpText(
       'after',

@@ -33,6 +33,7 @@ const commands = new Map<string, () => Promise<Command>>([
   ['sweep', async () => (await import('./sweep.ts')).sweepCommand()],
   ['trial', async () => (await import('./trial.ts')).trialCommand()],
   ['bands', async () => (await import('./bands.ts')).bandsCommand()],
+  ['score', async () => (await import('./score.ts')).scoreCommand()],
   ['calibrate', async () => (await import('./calibrate.ts')).calibrateCommand()],
   ['known-rate', async () => (await import('./known-rate-serve.ts')).knownRateCommand()],
   ['worker', async () => (await import('./worker.ts')).workerCommand()],

@@ -18,6 +18,7 @@ function namedLists(plan: Plan): ReadonlyMap<string, unknown> {
       [`model ${model.name}: attempts`, model.attempts],
       [`model ${model.name}: revision`, model.revision],
       [`model ${model.name}: sampling`, model.sampling],
+      [`model ${model.name}: tokens in`, model.tokensIn],
       [`model ${model.name}: nominal tokens a second`, model.nominalTokensPerSecond],
     ]),
     ...plan.scaffolds.flatMap((scaffold): [string, unknown][] => [

@@ -34,13 +34,21 @@ function overridesOf(limits: SweepRequest['limits']): Partial<Record<keyof Limit
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
 }
 
+function tokensInOf({ tokens_in: asked }: ModelRequest): Pick<PlannedModel, 'tokensIn'> {
+  if (asked === false) return {};
+  return { tokensIn: { thinkTags: asked === true ? null : asked.think_tags } };
+}
+
 function planModel(model: ModelRequest, attempts: number): PlannedModel {
+  const { revision, sampling } = model;
+  const tokensIn = tokensInOf(model);
   return {
     name: model.name,
     slug: slugOf(model.name),
-    revision: model.revision,
-    sampling: model.sampling,
-    digest: digestOf({ revision: model.revision, sampling: model.sampling }),
+    revision,
+    sampling,
+    ...tokensIn,
+    digest: digestOf({ revision, sampling, ...tokensIn }),
     attempts: model.attempts ?? attempts,
     nominalTokensPerSecond: model.nominal_tokens_per_second,
   };
@@ -56,6 +64,16 @@ function planScaffold(request: SweepRequest['scaffolds'][number]): PlannedScaffo
     options,
     digest: digestOf({ name: scaffold.name, version: scaffold.version, options }),
   };
+}
+
+/** @throws InputError where a scaffold's tool calls would come as text: in ids no server parses them. */
+function checkTokensIn(models: readonly PlannedModel[], scaffolds: readonly PlannedScaffold[]): void {
+  const model = models.find(({ tokensIn }) => tokensIn !== undefined);
+  const scaffold = scaffolds.find(({ name }) => scaffoldNamed(name).offersTools === true);
+  if (model === undefined || scaffold === undefined) return;
+  throw new InputError(
+    `model ${model.name}: tokens_in does not go with the scaffold ${scaffold.name}: tool calls are parsed by the server, and where it is sent ids it parses none; leave tokens_in out, or take another scaffold`,
+  );
 }
 
 /** @throws InputError where two things of a plan would have one name. */
@@ -119,6 +137,7 @@ function derivedName(plan: Omit<Plan, 'sweep'>, tasksDir: string): string {
 export async function makePlan(request: SweepRequest, set: TaskSet, store: Store): Promise<Plan> {
   const models = request.models.map((model) => planModel(model, request.attempts));
   const scaffolds = request.scaffolds.map(planScaffold);
+  checkTokensIn(models, scaffolds);
   checkUnique(
     'model',
     models.map(({ slug }) => slug),

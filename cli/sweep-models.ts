@@ -2,8 +2,11 @@
 import { InputError } from '../domain/errors.ts';
 import type { PlannedScaffold } from '../domain/sweep.ts';
 import { Admission } from '../model/admission.ts';
+import { createModelClient } from '../model/client.ts';
 import { createReplicatedClient } from '../model/replicas.ts';
 import { Secret } from '../model/secret.ts';
+import { ModelTrouble } from '../model/trouble.ts';
+import type { WireOptions } from '../model/wire.ts';
 import { scaffoldNamed } from '../scaffolds/index.ts';
 import type { ModelRequest } from './sweep-request.ts';
 
@@ -27,19 +30,42 @@ export async function checkModels(
           `model ${model.name}: the environment variable ${model.key_env ?? ''} is not set: it should hold the API key`,
         );
       }
-      const client = createReplicatedClient({
+      const server = {
         urls: model.endpoint ?? [knownRateUrl ?? ''],
         servedName: model.served_name ?? model.name,
         apiKey: key === null ? null : new Secret(key),
         sampling: model.sampling,
+      };
+      const client = createReplicatedClient({
+        ...server,
         admissionOf: () => new Admission({ maximum: null, onCircuit: () => undefined }),
       });
       try {
-        return (await client.probe()).away;
+        const { away } = await client.probe();
+        if (model.tokens_in !== false) await checkTokenize(server);
+        return away;
       } finally {
         await client.close();
       }
     }),
   );
   return away.flat();
+}
+
+/** Every endpoint that answers has to give the ids of a chat. */
+async function checkTokenize({
+  urls,
+  ...options
+}: { readonly urls: readonly string[] } & Omit<WireOptions, 'url'>): Promise<void> {
+  for (const url of urls) {
+    const client = createModelClient({ ...options, url });
+    try {
+      await client.tokenize({ messages: [{ role: 'user', content: 'a' }] });
+    } catch (error) {
+      // The probe has told of one that is away.
+      if (!(error instanceof ModelTrouble)) throw error;
+    } finally {
+      await client.close();
+    }
+  }
 }

@@ -6,6 +6,14 @@ const positive = z.number().positive();
 
 const notUrl = 'it is not a URL: give http://HOST:PORT/v1';
 const endpointUrl = z.url(notUrl);
+const tag = z.string().min(2, 'a tag has two characters or more');
+const TokensInRequestSchema = z.strictObject({
+  think_tags: z
+    .tuple([tag, tag])
+    .nullable()
+    .default(null)
+    .describe('The texts that thinking stands between; where left out it stays in the text'),
+});
 
 const ModelRequestSchema = z.strictObject({
   name: z
@@ -39,6 +47,10 @@ const ModelRequestSchema = z.strictObject({
     .default('unstated')
     .describe('Digest or name of the weights that are served: part of the identity'),
   sampling: SamplingSchema.default({}).describe('Sampling and template settings: part of the identity'),
+  tokens_in: z
+    .union([z.boolean(), TokensInRequestSchema], 'it takes true, or {think_tags: [OPENING, CLOSING]}')
+    .default(false)
+    .describe('Prompts go to the server as ids that extend what was sampled: part of the identity'),
   attempts: z
     .int()
     .positive()

@@ -6,6 +6,7 @@ import { readPlan } from '../store/verdicts.ts';
 import { formatTable, printJson, printLine } from './output.ts';
 import { readTrials, type TrialResult } from './results.ts';
 import { useStore, withStore, type StoreOption } from './store-option.ts';
+import { idLines } from './trial-ids.ts';
 
 type ListOptions = StoreOption & { readonly json?: boolean };
 
@@ -35,7 +36,7 @@ export function trialRow({ trial, verdict, failure }: TrialResult) {
 }
 
 /** A trial's name as people read and type it. */
-const spokenName = ({ task, model, scaffold, attempt }: TrialResult['trial']): string =>
+export const spokenName = ({ task, model, scaffold, attempt }: TrialResult['trial']): string =>
   `${task.id}/${model.name}/${scaffold.name}/${attempt}`;
 
 /** Whether a name is this trial's: as `trial list` shows it, or by slugs as the store has it. */
@@ -88,7 +89,11 @@ function showCommand(): Command {
     .action(async (sweep: string, name: string, options: ListOptions) => {
       const found = await useStore(options, async (store) => {
         const trials = await readTrials(store, await readPlan(store, sweep));
-        return trials.find((result) => isNamed(result, name));
+        const result = trials.find((one) => isNamed(one, name));
+        if (result === undefined) return undefined;
+        const { trial, verdict } = result;
+        const ids = verdict === null || options.json === true ? [] : await idLines(store, { trial, verdict });
+        return { ...result, ids };
       });
       if (found === undefined) {
         throw new InputError(
@@ -111,6 +116,7 @@ function showCommand(): Command {
       for (const assertion of found.verdict?.assertions ?? [])
         printLine(`assertion ${assertion.status}: ${assertion.name}`);
       for (const { path, rule } of found.verdict?.withheld ?? []) printLine(`withheld ${path} (${rule})`);
+      for (const line of found.ids) printLine(line);
       if (found.failure !== null)
         printLine(`${found.failure.failureClass} in ${found.failure.phase}: ${found.failure.message}`);
       printLine(`stored under ${verdictKey(found.trial.path).replace(/verdict\.json$/, '')}`);

@@ -3,12 +3,27 @@ import { z } from 'zod';
 import { RefSchema } from './refs.ts';
 
 /**
+ * Why a prompt does not extend the ids that are known, by the first of these that holds (docs/token-ids.md):
+ * the scaffold said another history; the thinking of a reply is not there any more; the id that ended a reply is
+ * another one or is not there; a reply that called tools was written anew; other ids stand for a reply's text; anything else.
+ */
+export const breakCauses = [
+  'history-changed',
+  'thinking-stripped',
+  'stop-token',
+  'calls-rewritten',
+  'retokenized',
+  'template',
+] as const;
+export type BreakCause = (typeof breakCauses)[number];
+
+/**
  * Written once, before any keystroke of the turn; the write is also the fence against a zombie worker.
  * Prompt ids are the suffix since the last turn, with a checksum of the prefix.
  */
 export const ReplyRecordSchema = z.strictObject({
   format: z.literal('passband.reply'),
-  version: z.literal(1),
+  version: z.literal(2),
   /** Index of the model call in its episode, from 0. */
   call: z.int().min(0),
   /** `cut`: the agent's time ran out while the reply ran. Nothing of it is used, and it took all the time that was left. */
@@ -27,9 +42,13 @@ export const ReplyRecordSchema = z.strictObject({
       prefixSha256: z.string(),
       extends: z.boolean(),
       breakIndex: z.int().nullable(),
+      /** Null where it extends, and in records from before causes were told. */
+      breakCause: z.enum(breakCauses).nullable(),
     })
     .nullable(),
   completionIds: z.array(z.int()).nullable(),
+  /** How many of the completion's ids, from its first, are thinking, at least; null where that is not known. */
+  reasoningIds: z.int().min(0).nullable(),
   logprobs: z.array(z.number()).nullable(),
   usage: z.strictObject({
     promptTokens: z.int().min(0),
@@ -82,6 +101,15 @@ export const ContextRecordSchema = z.strictObject({
   contextTokens: z.int().positive().nullable(),
 });
 
+/** What became of the exact ids in an episode. */
+const TokenIdsSchema = z.strictObject({
+  /** Replies whose prompt and completion are there by their ids. */
+  exact: z.int().min(0),
+  /** Prompts that did not extend what was known, by cause. */
+  breaks: z.partialRecord(z.enum(breakCauses), z.int().positive()),
+});
+export type TokenIds = z.infer<typeof TokenIdsSchema>;
+
 export const EpisodeSummarySchema = z.strictObject({
   chargedMs: z.number().min(0),
   nominalMs: z.number().min(0).nullable(),
@@ -92,6 +120,8 @@ export const EpisodeSummarySchema = z.strictObject({
   promptTokens: z.int().min(0),
   outputTokens: z.int().min(0),
   tokensEstimated: z.boolean(),
+  /** Absent: in a summary from before it was told. */
+  tokenIds: TokenIdsSchema.optional(),
   /** Processes of the sandbox that the kernel killed for memory while the episode went on. */
   oomKills: z.int().min(0),
   trajectory: RefSchema,

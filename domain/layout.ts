@@ -47,13 +47,16 @@ export const generationPrefix = (owner: string, generation: number): string =>
   `${owner}g${ordinal(generation, 3)}/`;
 export const gatePrefix = (gateKey: string, agent: string): string => `v1/gates/${gateKey}/${agent}/`;
 
+/** All that one step's episode records, call by call. */
+export const turnsPrefix = (generation: string, step: number): string =>
+  `${generation}s${ordinal(step, 2)}/turns/`;
 export const replyKey = (generation: string, step: number, call: number): string =>
-  `${generation}s${ordinal(step, 2)}/turns/${ordinal(call, 5)}-reply.json`;
+  `${turnsPrefix(generation, step)}${ordinal(call, 5)}-reply.json`;
 export const observationKey = (generation: string, step: number, call: number): string =>
-  `${generation}s${ordinal(step, 2)}/turns/${ordinal(call, 5)}-observation.json`;
+  `${turnsPrefix(generation, step)}${ordinal(call, 5)}-observation.json`;
 /** The model's context as an episode's scaffold was told it. */
 export const contextKey = (generation: string, step: number): string =>
-  `${generation}s${ordinal(step, 2)}/turns/context.json`;
+  `${turnsPrefix(generation, step)}context.json`;
 /** One small JSON object a phase, so that a phase asked again answers from it. */
 export const phaseKey = (generation: string, step: number, phase: string): string =>
   `${generation}s${ordinal(step, 2)}/${phase}.json`;

@@ -182,6 +182,8 @@ export interface Scaffold {
   readonly needsSolution: boolean;
   /** Whether it asks the model at all. */
   readonly needsModel: boolean;
+  /** Whether it offers the model tools. Absent: it does not. */
+  readonly offersTools?: boolean;
   /** Parses its options; throws InputError. The result, as JSON, is part of the trial's identity. */
   parseOptions(options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
   /** Its terminal under parsed options. Absent: it types nothing, and runs commands at most. */

@@ -37,13 +37,24 @@ export const SamplingSchema = z.strictObject({
 });
 export type Sampling = z.infer<typeof SamplingSchema>;
 
+/**
+ * Prompts go to the server as ids, each beginning with all that was said and sampled before it (docs/token-ids.md). The
+ * server then keeps no thinking apart: `thinkTags` are the two texts that it stands between; null: it stays in the text.
+ */
+export const TokensInSchema = z.strictObject({
+  thinkTags: z.tuple([z.string().min(2), z.string().min(2)]).nullable(),
+});
+export type TokensIn = z.infer<typeof TokensInSchema>;
+
 export const PlannedModelSchema = z.strictObject({
   name: z.string().min(1),
   slug,
   /** Digest of weights where the server tells it, else what the user states, else `unstated`. */
   revision: z.string().min(1),
   sampling: SamplingSchema,
-  /** Digest of revision and sampling. */
+  /** Absent: chat, by text. */
+  tokensIn: TokensInSchema.optional(),
+  /** Digest of revision and sampling, and of tokensIn where it is there. */
   digest,
   /** k: attempts of each task by this model. */
   attempts: z.int().positive(),

@@ -21,6 +21,8 @@ export interface RawAnswer {
   readonly promptIds: number[] | null;
   /** Exact sampled ids; null where the server gave none, or not all of them. */
   readonly completionIds: number[] | null;
+  /** How many of them, from the first, are thinking, at least; null where that is not known. */
+  readonly reasoningIds: number | null;
   /** Natural logarithms, one for each sampled id; null where they do not line up with the ids. */
   readonly logprobs: number[] | null;
   readonly usage: ReplyRecord['usage'];

@@ -4,6 +4,7 @@ import type { RawAnswer } from './answer.ts';
 import { ChunkSchema, wireErrorOf, type WireChoice, type WireError, type WireUsage } from './chunks.ts';
 import { readFinishReason } from './finish-reasons.ts';
 import { parseJson } from './refusals.ts';
+import { ThinkingGauge } from './thinking-gauge.ts';
 import { ToolCallAssembly } from './tool-calls.ts';
 
 /** What one event brought: `token` moves the reply on, `finish` ends it, `done` is [DONE]. */
@@ -41,6 +42,7 @@ export class ReplyAssembly {
   #idsMissing = false;
   /** A part of a call came without ids: parsers hold text back, so that the usage alone can tell whether any is missing. */
   #idsUnsure = false;
+  readonly #thinking: ThinkingGauge;
   #promptIds: number[] | null = null;
   #usage: WireUsage | null = null;
   #finish: FinishReason | null = null;
@@ -48,6 +50,11 @@ export class ReplyAssembly {
   #done = false;
   #firstTokenMs: number | null = null;
   #lastTokenMs: number | null = null;
+
+  /** `thinkClose`: what ends thinking within the text, where that is not usual. */
+  constructor(thinkClose?: string) {
+    this.#thinking = new ThinkingGauge(thinkClose);
+  }
 
   /** Whether nothing but usage and [DONE] may still come. */
   get complete(): boolean {
@@ -77,17 +84,20 @@ export class ReplyAssembly {
 
   #takeChoice(choice: WireChoice, atMs: number): Progress {
     this.#choices += 1;
-    const text = choice.delta?.content ?? '';
+    const text = choice.delta?.content ?? choice.text ?? '';
     const reasoning = choice.delta?.reasoning_content ?? choice.delta?.reasoning ?? '';
     const ids = choice.token_ids ?? [];
+    const calls = choice.delta?.tool_calls ?? [];
+    const old = choice.delta?.function_call;
+    const called = calls.length > 0 || Boolean(old);
+    this.#thinking.take({ text, thinks: reasoning !== '', speaks: text !== '' || called }, this.#ids.length);
     if (text !== '') this.#text.push(text);
     if (reasoning !== '') this.#reasoning.push(reasoning);
     for (const id of ids) this.#ids.push(id);
     for (const { logprob } of choice.logprobs?.content ?? []) this.#logprobs.push(logprob);
-    const calls = choice.delta?.tool_calls ?? [];
-    const old = choice.delta?.function_call;
+    for (const logprob of choice.logprobs?.token_logprobs ?? []) this.#logprobs.push(logprob);
+    if (choice.prompt_token_ids) this.#promptIds = choice.prompt_token_ids;
     this.#toolCalls.take(old ? [...calls, { index: 0, function: old }] : calls);
-    const called = calls.length > 0 || Boolean(old);
     const brought = text !== '' || reasoning !== '';
     if (brought && ids.length === 0) this.#idsMissing = true;
     if (called && ids.length === 0) this.#idsUnsure = true;
@@ -131,6 +141,7 @@ export class ReplyAssembly {
       finishReason: this.#finish ?? 'stop',
       promptIds: this.#promptIds,
       completionIds,
+      reasoningIds: completionIds === null ? null : this.#thinking.ids(completionIds.length, this.#finish),
       logprobs: this.#alignedLogprobs(completionIds),
       usage: this.#countTokens(promptText, text + (reasoning ?? '') + written),
       times: { startedAt, firstTokenMs: this.#firstTokenMs, lastTokenMs: this.#lastTokenMs ?? endedMs },

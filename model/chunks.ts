@@ -35,10 +35,20 @@ const DeltaSchema = z.object({
 const ChoiceSchema = z.object({
   index: count.default(0),
   delta: DeltaSchema.nullish(),
+  /** Of a plain completion. */
+  text: z.string().nullish(),
+  /** In the first chunk of a plain completion. */
+  prompt_token_ids: z.array(count).nullish(),
   finish_reason: z.string().nullish(),
   /** vLLM's `return_token_ids`: the ids behind this chunk, more than one where bytes were incomplete. */
   token_ids: z.array(count).nullish(),
-  logprobs: z.object({ content: z.array(z.object({ logprob: z.number() })).nullish() }).nullish(),
+  logprobs: z
+    .object({
+      content: z.array(z.object({ logprob: z.number() })).nullish(),
+      /** Of a plain completion. */
+      token_logprobs: z.array(z.number()).nullish(),
+    })
+    .nullish(),
 });
 export type WireChoice = z.infer<typeof ChoiceSchema>;
 

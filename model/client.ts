@@ -1,16 +1,15 @@
 // The client of one model behind an OpenAI-shaped server, vLLM first: one streamed request an answer.
 import { TextDecoder } from 'node:util';
 import { createParser } from 'eventsource-parser';
-import { Agent, request, type Dispatcher } from 'undici';
+import { request, type Dispatcher } from 'undici';
 import { ClassifiedError } from '../domain/errors.ts';
 import type { ChatMessage } from '../domain/ports.ts';
-import type { Sampling } from '../domain/sweep.ts';
 import type { ToolOffer } from '../domain/tools.ts';
 import { readRetryAfterMs } from '../domain/retry-after.ts';
 import type { RawAnswer } from './answer.ts';
 import { BrokenReply, ErrorInStream, ReplyAssembly } from './assembly.ts';
 import { wireErrorOf } from './chunks.ts';
-import { readEndpoint, type Endpoint } from './endpoint.ts';
+import { answerInIds, completionBody, type PromptInIds } from './completions.ts';
 import { probeModel, type ModelProbe } from './probe.ts';
 import {
   connectionFault,
@@ -22,24 +21,17 @@ import {
   type Asked,
 } from './refusals.ts';
 import { chatBody, samplingOf } from './request.ts';
-import { defaultTimeouts, RequestClock, type ModelTimeouts } from './request-clock.ts';
-import type { Secret } from './secret.ts';
+import { RequestClock, type ModelTimeouts } from './request-clock.ts';
+import { tokenize, type TokenizeInput, type Tokenized } from './tokenize.ts';
+import { openWire, type WireOptions } from './wire.ts';
 import { ModelTrouble } from './trouble.ts';
-
-export interface ModelClientOptions {
-  /** Base URL, with or without /v1. */
-  readonly url: string;
-  /** The model's name on that server. */
-  readonly servedName: string;
-  readonly apiKey: Secret | null;
-  readonly sampling: Sampling;
-  readonly timeouts?: Partial<ModelTimeouts>;
-}
 
 export interface AskInput {
   readonly messages: readonly ChatMessage[];
   /** Tools that the reply may call; absent: none. */
   readonly offer?: ToolOffer;
+  /** The prompt by its ids, sent in place of the messages; absent: the server renders these. */
+  readonly promptIds?: PromptInIds;
   /** Sent as X-Session-ID: routing by prefix cache, and the identity that known-rate models read. */
   readonly sessionId: string;
   /** The trial's attempt ordinal, from 1: a sampling seed is moved by it, or k attempts would be one attempt k times. */
@@ -57,6 +49,8 @@ export interface ModelClient {
    * aborted; the HTTP request ends with it. A context that overflows is an answer.
    */
   ask(input: AskInput): Promise<RawAnswer>;
+  /** The ids that the server's template makes of a chat: ContextOverflow is no answer here, as nothing is sampled. */
+  tokenize(input: TokenizeInput): Promise<Tokenized>;
   /** Whether the server is there and serves the model: ModelUnavailable, Forbidden, ModelNotFound or ConfigInvalid. */
   probe(signal?: AbortSignal): Promise<ModelProbe>;
   close(): Promise<void>;
@@ -158,31 +152,14 @@ async function refuse(asked: Asked, response: HttpResponse): Promise<Error> {
  * A client with connections of its own, for any number of requests at once.
  * @throws InputError where `url` is no http(s) URL
  */
-export function createModelClient(options: ModelClientOptions): ModelClient {
-  const endpoint: Endpoint = readEndpoint(options.url);
-  const timeouts: ModelTimeouts = { ...defaultTimeouts, ...options.timeouts };
-  const key = options.apiKey?.reveal().trim() ?? '';
-  const asked: Asked = {
-    servedName: options.servedName,
-    shown: endpoint.shown,
-    sampling: options.sampling,
-    redact: (text) => (key === '' ? text : text.replaceAll(key, '[secret]')),
-  };
-  // The clocks of a request are ours; keep-alive stays under the five seconds after which uvicorn closes.
-  const dispatcher = new Agent({
-    connect: { timeout: timeouts.connectMs },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: 4_000,
-  });
-  const headers = {
-    'user-agent': 'passband',
-    ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
-  };
+export function createModelClient(options: WireOptions): ModelClient {
+  const wire = openWire(options);
+  const { endpoint, asked, dispatcher, headers, timeouts } = wire;
 
   const ask = async ({
     messages,
     offer,
+    promptIds,
     sessionId,
     attempt,
     maxTokens,
@@ -193,16 +170,20 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
       ...samplingOf(options.sampling, attempt),
       ...(maxTokens === undefined ? {} : { maxTokens }),
     };
-    const body = chatBody(options.servedName, { messages, sampling, offer });
+    const { servedName } = options;
+    const inIds = promptIds !== undefined;
+    const body = inIds
+      ? completionBody(servedName, promptIds, sampling)
+      : chatBody(servedName, { messages, sampling, offer });
     const clock = new RequestClock(signal);
     const startedAt = new Date().toISOString();
     const started = performance.now();
     const elapsedMs = (): number => performance.now() - started;
-    const assembly = new ReplyAssembly();
+    const assembly = new ReplyAssembly(promptIds?.thinkTags?.[1]);
     let streaming = false;
     try {
       clock.arm(timeouts.firstTokenMs, 'the first token');
-      const response = await request(endpoint.chat, {
+      const response = await request(inIds ? endpoint.completions : endpoint.chat, {
         dispatcher,
         method: 'POST',
         headers: {
@@ -230,7 +211,8 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
       clock.close();
     }
     try {
-      return assembly.answer(body, startedAt, elapsedMs());
+      const answer = assembly.answer(body, startedAt, elapsedMs());
+      return inIds ? answerInIds(answer, promptIds, asked) : answer;
     } catch (error) {
       throw failureOf(error, asked, clock, true);
     }
@@ -238,6 +220,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
 
   return {
     ask,
+    tokenize: (input) => tokenize(wire, input),
     probe: (signal) =>
       probeModel({ asked, endpoint, dispatcher, headers, timeoutMs: timeouts.probeMs }, signal),
     close: () => dispatcher.destroy(),
@@ -252,6 +235,7 @@ function overflow(error: ContextOverflow, startedAt: string, elapsedMs: number):
     finishReason: 'stop',
     promptIds: null,
     completionIds: null,
+    reasoningIds: null,
     logprobs: null,
     usage: { promptTokens: 0, completionTokens: 0, cachedTokens: null, estimated: true },
     times: { startedAt, firstTokenMs: null, lastTokenMs: elapsedMs },

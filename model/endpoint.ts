@@ -3,6 +3,9 @@ import { InputError } from '../domain/errors.ts';
 
 export interface Endpoint {
   readonly chat: URL;
+  readonly completions: URL;
+  /** vLLM has it beside /v1 and not under it. */
+  readonly tokenize: URL;
   readonly models: URL;
   /** For people: without credentials and query. */
   readonly shown: string;
@@ -23,5 +26,11 @@ export function readEndpoint(url: string): Endpoint {
   }
   const path = parsed.pathname.replace(/\/+$/, '').replace(/\/chat\/completions$/, '');
   const base = `${parsed.origin}${path === '' ? '/v1' : path}`;
-  return { chat: new URL(`${base}/chat/completions`), models: new URL(`${base}/models`), shown: base };
+  return {
+    chat: new URL(`${base}/chat/completions`),
+    completions: new URL(`${base}/completions`),
+    tokenize: new URL(`${base.replace(/\/v1$/, '')}/tokenize`),
+    models: new URL(`${base}/models`),
+    shown: base,
+  };
 }

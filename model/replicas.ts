@@ -1,13 +1,15 @@
 // One model behind several servers: a session keeps to one of them, and goes to its next where that one cannot serve.
 import type { RawAnswer } from './answer.ts';
 import { ReplicaLeft, type Admission } from './admission.ts';
-import { createModelClient, type AskInput, type ModelClient, type ModelClientOptions } from './client.ts';
+import { createModelClient, type AskInput, type ModelClient } from './client.ts';
 import { readEndpoint } from './endpoint.ts';
 import type { ModelProbe } from './probe.ts';
 import { preferenceOf } from './rendezvous.ts';
+import type { TokenizeInput, Tokenized } from './tokenize.ts';
 import { ModelTrouble } from './trouble.ts';
+import type { WireOptions } from './wire.ts';
 
-export interface ReplicatedOptions extends Omit<ModelClientOptions, 'url'> {
+export interface ReplicatedOptions extends Omit<WireOptions, 'url'> {
   /** One or more. */
   readonly urls: readonly string[];
   /** The admission of a URL: shared by all clients that ask there. */
@@ -27,9 +29,11 @@ export interface ReplicatedAsk extends AskInput {
   readonly probing?: boolean;
 }
 
-export interface ReplicatedClient extends Omit<ModelClient, 'ask' | 'probe'> {
+export interface ReplicatedClient extends Omit<ModelClient, 'ask' | 'tokenize' | 'probe'> {
   /** As ModelClient.ask. Where every server is left for now it fails at once, as ModelUnavailable. */
   ask(input: ReplicatedAsk): Promise<RawAnswer>;
+  /** As ModelClient.tokenize, of the session's own server, or the next that answers: all have one template. */
+  tokenize(input: TokenizeInput): Promise<Tokenized>;
   /** Asks every server. Fails where one refuses or does not serve the model, or where none answers. */
   probe(signal?: AbortSignal): Promise<ReplicatedProbe>;
 }
@@ -102,8 +106,22 @@ export function createReplicatedClient({
     };
   };
 
+  const tokenize = async (input: TokenizeInput): Promise<Tokenized> => {
+    const troubles: ModelTrouble[] = [];
+    for (const { client } of preferenceOf(input.sessionId ?? '', replicas, ({ shown }) => shown)) {
+      try {
+        return await client.tokenize(input);
+      } catch (error) {
+        if (!(error instanceof ModelTrouble)) throw error;
+        troubles.push(error);
+      }
+    }
+    throw together(options.servedName, troubles);
+  };
+
   return {
     ask,
+    tokenize,
     probe,
     close: async () => {
       await Promise.all(replicas.map(({ client }) => client.close()));

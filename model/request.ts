@@ -14,6 +14,18 @@ export const samplingNames = {
   chatTemplateKwargs: 'chat_template_kwargs',
 } as const satisfies Record<keyof Sampling, string>;
 
+/** Of a prompt that is rendered already. */
+const templateSettings: readonly string[] = [
+  'reasoningEffort',
+  'chatTemplateKwargs',
+] satisfies (keyof Sampling)[];
+
+/** What a request in ids says of sampling: the template's settings went into the ids. */
+export const samplingBeyondTemplate = (sampling: Sampling): Record<string, unknown> =>
+  wireSampling(
+    Object.fromEntries(Object.entries(sampling).filter(([name]) => !templateSettings.includes(name))),
+  );
+
 function wireSampling(sampling: Sampling): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(samplingNames).flatMap(([name, wire]) => {
@@ -39,7 +51,7 @@ function wireContent(role: ChatMessage['role'], content: string, calls: boolean)
   return calls ? null : saidNothing;
 }
 
-function wireMessage({ role, content, reasoning, toolCalls, toolCallId }: ChatMessage): object {
+export function wireMessage({ role, content, reasoning, toolCalls, toolCallId }: ChatMessage): object {
   const calls = toolCalls ?? [];
   return {
     role,

@@ -1,25 +1,38 @@
 // The Model port over its records: the n-th call answers from its record, else asks, writes the record, and goes on.
 import type { ReplyRecord } from '../../domain/episode.ts';
+import { ClassifiedError } from '../../domain/errors.ts';
 import type { Answer, ChatMessage, Model } from '../../domain/ports.ts';
+import type { TokensIn } from '../../domain/sweep.ts';
 import type { ToolCall, ToolDefinition, ToolOffer } from '../../domain/tools.ts';
 import type { RawAnswer, RawToolCall } from '../../model/answer.ts';
 import type { AskInput, ModelClient } from '../../model/client.ts';
+import type { PromptInIds } from '../../model/completions.ts';
 import { contextLengthIn } from '../../model/overflow.ts';
 import { TimeUp } from './ending.ts';
 import { PromptIdsChain } from './prompt-ids.ts';
 import type { EpisodeSession } from './session.ts';
 import { readContextTokens } from './recorded-context.ts';
+import { promptInIds } from './tokens-in.ts';
 import { digestOf, replies } from './turn-records.ts';
 
 /** What setTimeout takes; a longer one would fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
+
+/** One call: what was asked, and as which. */
+interface Asked {
+  readonly messages: readonly ChatMessage[];
+  readonly call: number;
+  readonly requestDigest: string;
+}
 
 export interface RecordedModelOptions {
   readonly name: string;
   readonly sessionId: string;
   readonly attempt: number;
   /** Asked for when a call has no record: an episode that goes on from its records needs no endpoint for them. */
-  readonly client: () => Promise<Pick<ModelClient, 'ask' | 'probe'>>;
+  readonly client: () => Promise<Pick<ModelClient, 'ask' | 'probe' | 'tokenize'>>;
+  /** Absent: the server renders the chat. */
+  readonly tokensIn?: TokensIn;
   /** Of the sampling: what a server keeps of its context for the reply. */
   readonly maxTokens: number | null;
 }
@@ -53,14 +66,14 @@ export class RecordedModel implements Model {
         (await records.write(
           replies,
           call,
-          this.#recordOf(await this.#askNow(messages, offer), call, requestDigest),
+          this.#recordOf(await this.#askNow(messages, offer), { messages, call, requestDigest }),
         ));
       if (record.kind === 'cut') {
         clock.chargeCutReply();
         throw new TimeUp();
       }
       this.replies.push(record);
-      this.#ids.take(record);
+      this.#ids.take(record, messages);
       clock.chargeReply(record);
       return answerOf(record, this.#options.maxTokens);
     });
@@ -92,7 +105,8 @@ export class RecordedModel implements Model {
     };
     try {
       const client = await this.#options.client();
-      return await client.ask(input);
+      const promptIds = await this.#promptIds(client, messages);
+      return await client.ask(promptIds === null ? input : { ...input, promptIds });
     } catch (error) {
       if (deadline.signal.aborted && !signal.aborted) return cutReply(startedAt, clock.remainingMs);
       throw error;
@@ -101,10 +115,22 @@ export class RecordedModel implements Model {
     }
   }
 
-  #recordOf(answer: Recorded, call: number, requestDigest: string): ReplyRecord {
+  async #promptIds(
+    client: Pick<ModelClient, 'tokenize'>,
+    messages: readonly ChatMessage[],
+  ): Promise<PromptInIds | null> {
+    const { tokensIn, sessionId } = this.#options;
+    if (tokensIn === undefined) return null;
+    if (this.tools.length > 0)
+      throw new ClassifiedError('ConfigInvalid', `model ${this.name}: tokens_in takes no tools`);
+    const { signal } = this.#session;
+    return await promptInIds(messages, { settings: tokensIn, client, chain: this.#ids, sessionId, signal });
+  }
+
+  #recordOf(answer: Recorded, { messages, call, requestDigest }: Asked): ReplyRecord {
     return {
       format: 'passband.reply',
-      version: 1,
+      version: 2,
       call,
       kind: answer.kind,
       requestDigest,
@@ -112,8 +138,9 @@ export class RecordedModel implements Model {
       reasoning: answer.reasoning,
       ...(answer.toolCalls === undefined ? {} : { toolCalls: named(answer.toolCalls, call) }),
       finishReason: answer.finishReason,
-      promptIds: answer.promptIds === null ? null : this.#ids.next(answer.promptIds),
+      promptIds: answer.promptIds === null ? null : this.#ids.next(answer.promptIds, messages),
       completionIds: answer.completionIds,
+      reasoningIds: answer.reasoningIds,
       logprobs: answer.logprobs,
       usage: answer.usage,
       times: { ...answer.times, earlierTries: this.#earlierTries() },
@@ -148,6 +175,7 @@ const cutReply = (startedAt: string, afterMs: number): Recorded => ({
   finishReason: 'length',
   promptIds: null,
   completionIds: null,
+  reasoningIds: null,
   logprobs: null,
   usage: { promptTokens: 0, completionTokens: 0, cachedTokens: null, estimated: true },
   times: { startedAt, firstTokenMs: 0, lastTokenMs: afterMs },

@@ -128,6 +128,7 @@ async function setStage(
     sessionId: sessionIdOf(grading, step.name),
     attempt: grading.identity.attempt,
     maxTokens: actor.kind === 'model' ? (actor.model.sampling.maxTokens ?? null) : null,
+    ...(actor.kind === 'model' && actor.model.tokensIn && { tokensIn: actor.model.tokensIn }),
     client: async () => {
       if (actor.kind === 'gate') throw new Error(`the scaffold ${actor.agent} asks no model`);
       return world.models.for(actor.model, await readSettings(world, plan.sweep));

@@ -8,6 +8,7 @@ import { readArchive } from '../archives.ts';
 import type { World } from '../world.ts';
 import type { AgentClock } from './clock.ts';
 import type { RecordedModel } from './recorded-model.ts';
+import { tokenIdsOf } from './token-ids.ts';
 import { trajectoriesOf } from './trajectories.ts';
 
 /** The recorder inside stops at this size as well. */
@@ -59,6 +60,7 @@ export async function summarise(world: World, facts: EpisodeFacts): Promise<Epis
     promptTokens: replies.reduce((sum, { usage }) => sum + usage.promptTokens, 0),
     outputTokens: replies.reduce((sum, { usage }) => sum + usage.completionTokens, 0),
     tokensEstimated: replies.some(({ usage }) => usage.estimated),
+    tokenIds: tokenIdsOf(replies),
     oomKills: Math.max(0, oomKills - facts.oomKillsBefore),
     trajectory: await json(own.trajectory),
     ...(further.length > 0 && {

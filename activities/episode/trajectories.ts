@@ -2,6 +2,7 @@
 import type { Compaction, TrajectoryStep } from '../../domain/ports.ts';
 import type { Atif } from './atif.ts';
 import { chatSteps, partFile, partSession, partSteps } from './compaction-step.ts';
+import { tokenIdsOf } from './token-ids.ts';
 import { trajectoryOf, type TrajectoryInput } from './trajectory.ts';
 
 export interface TrajectoryFile {
@@ -81,15 +82,20 @@ function partFiles(input: TrajectoryInput, compactions: readonly Compaction[]): 
   );
 }
 
-/** The reference's own counts of an episode. */
+/** The reference's own counts of an episode, and where its ids are exact. */
 function totalsOf(
   { steps, replies }: TrajectoryInput,
   compactions: readonly Compaction[],
 ): Readonly<Record<string, unknown>> {
+  const tokenIds = tokenIdsOf(replies);
   return {
     n_episodes: steps.filter(({ source }) => source === 'agent').length,
     api_request_times_msec: replies.map(({ times }) => times.lastTokenMs),
     summarization_count: compactions.length,
+    ...(tokenIds.exact > 0 && {
+      exact_ids_replies: tokenIds.exact,
+      prompt_ids_breaks: tokenIds.breaks,
+    }),
   };
 }
 

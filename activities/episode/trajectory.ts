@@ -101,7 +101,8 @@ function stepOf(step: TrajectoryStep, id: number, input: TrajectoryInput): AtifS
 }
 
 /** Prompt ids stay in the turn records: whole, they would grow with the square of the episode. */
-function metricsOf({ usage, completionIds, logprobs, times }: ReplyRecord): NonNullable<AtifStep['metrics']> {
+function metricsOf(reply: ReplyRecord): NonNullable<AtifStep['metrics']> {
+  const { usage, completionIds, logprobs, times, promptIds } = reply;
   return {
     prompt_tokens: usage.promptTokens,
     completion_tokens: usage.completionTokens,
@@ -114,6 +115,9 @@ function metricsOf({ usage, completionIds, logprobs, times }: ReplyRecord): NonN
       earlier_tries: times.earlierTries,
       ...(times.queuedMs !== undefined && { queued_ms: times.queuedMs }),
       ...(usage.estimated && { tokens_estimated: true }),
+      ...(promptIds?.extends === false && {
+        prompt_ids_break: { index: promptIds.breakIndex, cause: promptIds.breakCause },
+      }),
     },
   };
 }

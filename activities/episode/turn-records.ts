@@ -4,16 +4,19 @@ import type { z } from 'zod';
 import { ClassifiedError } from '../../domain/errors.ts';
 import { ContextRecordSchema, ObservationRecordSchema, ReplyRecordSchema } from '../../domain/episode.ts';
 import { contextKey, observationKey, replyKey } from '../../domain/layout.ts';
+import type { Upgrades } from '../../store/formats.ts';
 import { putJsonOnce, readJson } from '../../store/objects.ts';
 import type { Store } from '../../store/port.ts';
+import { replyUpgrades } from '../../store/replies.ts';
 import { overtaken } from './ending.ts';
 
 export interface RecordKind<T extends { readonly requestDigest: string }> {
   readonly key: (generation: string, step: number, call: number) => string;
   readonly schema: z.ZodType<T>;
+  readonly upgrades?: Upgrades;
 }
 
-export const replies = { key: replyKey, schema: ReplyRecordSchema };
+export const replies = { key: replyKey, schema: ReplyRecordSchema, upgrades: replyUpgrades };
 export const observations = { key: observationKey, schema: ObservationRecordSchema };
 /** One a step's episode: its ordinal is always 0. */
 export const contexts = { key: contextKey, schema: ContextRecordSchema };
@@ -55,7 +58,7 @@ export class TurnRecords {
   ): Promise<T | null> {
     const key = kind.key(this.#prefix, this.#step, call);
     if (!this.#shared) return null;
-    const record = await readJson(this.#store, key, kind.schema);
+    const record = await readJson(this.#store, key, kind.schema, kind.upgrades);
     if (record !== null && record.requestDigest !== requestDigest) {
       throw new ClassifiedError(
         'Unexpected',
@@ -79,7 +82,7 @@ export class TurnRecords {
     const { written, same } = await putJsonOnce(this.#store, key, kind.schema, record);
     if (written || same) return record;
     this.#shared = true;
-    const standing = await readJson(this.#store, key, kind.schema);
+    const standing = await readJson(this.#store, key, kind.schema, kind.upgrades);
     if (standing?.requestDigest !== record.requestDigest) throw overtaken(key);
     return standing;
   }

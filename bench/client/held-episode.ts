@@ -57,6 +57,7 @@ async function play(turns: number, prefix: string): Promise<{ most: number; ids:
     client: () =>
       Promise.resolve({
         probe: (signal) => client.probe(signal),
+        tokenize: (input) => client.tokenize(input),
         ask: (input) =>
           client.ask({
             ...input,

@@ -1,7 +1,8 @@
 // Answers in OpenAI's shape with vLLM's additions: whole, or as the chunks of a stream.
 import { createHash } from 'node:crypto';
 import { bytesOf, decode, encode, endToken } from './tokens.ts';
-import { partOf, textOf, type Spoken } from './tool-calls.ts';
+import { reasoningPart } from './thinking.ts';
+import { partOf, textOf, type Spoken, type WireCall } from './tool-calls.ts';
 
 /** One reply, ready to be sent in either form. */
 export interface Reply {
@@ -10,7 +11,9 @@ export interface Reply {
   /** Names this reply in ids: the same request gives the same. */
   readonly name: string;
   readonly promptIds: readonly number[];
-  /** What the ids say, whole. */
+  /** What is thought before it; empty: nothing. */
+  readonly thought: string;
+  /** What the ids after those of the thought say, whole. */
   readonly spoken: Spoken;
   /** The end token included where the reply was not cut. */
   readonly completionIds: readonly number[];
@@ -18,17 +21,31 @@ export interface Reply {
   readonly includeUsage: boolean;
   readonly returnTokenIds: boolean;
   readonly logprobs: boolean;
+  readonly promptLogprobs: boolean;
 }
 
 /** The ids of a reply, cut where it is longer than `maxTokens`. */
 export function completionOf(
-  spoken: Spoken,
+  { thought, spoken }: Pick<Reply, 'thought' | 'spoken'>,
   maxTokens: number,
-): Pick<Reply, 'spoken' | 'completionIds' | 'finishReason'> {
-  const ids = [...encode(textOf(spoken)), endToken];
+): Pick<Reply, 'thought' | 'spoken' | 'completionIds' | 'finishReason'> {
+  const ids = [...encode(thought), ...encode(textOf(spoken)), endToken];
   return ids.length <= maxTokens
-    ? { spoken, completionIds: ids, finishReason: spoken.calls.length > 0 ? 'tool_calls' : 'stop' }
-    : { spoken, completionIds: ids.slice(0, maxTokens), finishReason: 'length' };
+    ? { thought, spoken, completionIds: ids, finishReason: spoken.calls.length > 0 ? 'tool_calls' : 'stop' }
+    : { thought, spoken, completionIds: ids.slice(0, maxTokens), finishReason: 'length' };
+}
+
+/** What a chat's parser makes of the characters from `from` to `to` of all that was sampled. */
+function chatPart(
+  { thought, spoken, name }: Reply,
+  from: number,
+  to: number,
+): { readonly reasoning: string } & ReturnType<typeof partOf> {
+  const skipped = thought.length;
+  return {
+    reasoning: reasoningPart(thought, from, to),
+    ...partOf(spoken, { from: Math.max(0, from - skipped), to: Math.max(0, to - skipped), name }),
+  };
 }
 
 /** Made up, but the same for the same token at the same place. */
@@ -50,6 +67,20 @@ function logprobsOf(ids: readonly number[], from: number, form: Reply['form']): 
   };
 }
 
+/** As vLLM tells those of a prompt: by id, and nothing of the first. */
+const promptLogprobsOf = (ids: readonly number[]): (object | null)[] =>
+  ids.map((id, at) =>
+    at === 0
+      ? null
+      : {
+          [id]: {
+            logprob: logprobOf(id, at),
+            rank: 1,
+            decoded_token: Buffer.from(bytesOf(id)).toString('utf8'),
+          },
+        },
+  );
+
 const usageOf = (reply: Reply): object => ({
   prompt_tokens: reply.promptIds.length,
   completion_tokens: reply.completionIds.length,
@@ -64,10 +95,14 @@ const head = (reply: Reply, chunk: boolean): object => ({
   model: reply.model,
 });
 
+/** Where they were asked for: a chat's beside the choices, a plain completion's in its choice. */
+const promptIdsOf = (reply: Reply): object =>
+  reply.returnTokenIds ? { prompt_token_ids: reply.promptIds } : {};
+
 /** The whole answer of a request that does not stream. */
 export function wholeAnswer(reply: Reply): object {
   const text = decode(reply.completionIds);
-  const { content, calls } = partOf(reply.spoken, { from: 0, to: text.length, name: reply.name });
+  const { reasoning, content, calls } = chatPart(reply, 0, text.length);
   return {
     ...head(reply, false),
     choices: [
@@ -78,6 +113,7 @@ export function wholeAnswer(reply: Reply): object {
               message: {
                 role: 'assistant',
                 content: content === '' && calls.length > 0 ? null : content,
+                ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
                 tool_calls: calls.map(({ id, type, function: called }) => ({ id, type, function: called })),
               },
             }
@@ -86,12 +122,19 @@ export function wholeAnswer(reply: Reply): object {
         finish_reason: reply.finishReason,
         stop_reason: null,
         ...(reply.returnTokenIds ? { token_ids: reply.completionIds } : {}),
+        ...(reply.form === 'text' ? promptIdsOf(reply) : {}),
+        ...(reply.promptLogprobs ? { prompt_logprobs: promptLogprobsOf(reply.promptIds) } : {}),
       },
     ],
     usage: usageOf(reply),
-    ...(reply.returnTokenIds ? { prompt_token_ids: reply.promptIds } : {}),
+    ...(reply.form === 'chat' ? promptIdsOf(reply) : {}),
   };
 }
+
+const deltaOf = (reasoning: string, content: string, calls: readonly WireCall[]): object => ({
+  ...(reasoning === '' ? { content } : { reasoning_content: reasoning }),
+  ...(calls.length === 0 ? {} : { tool_calls: calls }),
+});
 
 /**
  * The chunks of a streamed answer, in order, `[DONE]` left to the sender: the prompt's ids in the first, the ids of
@@ -99,7 +142,6 @@ export function wholeAnswer(reply: Reply): object {
  */
 export function* chunksOf(reply: Reply, chunkTokens: number): Generator<object> {
   const chat = reply.form === 'chat';
-  const first = reply.returnTokenIds ? { prompt_token_ids: reply.promptIds } : {};
   if (chat) {
     const choice = {
       index: 0,
@@ -107,30 +149,32 @@ export function* chunksOf(reply: Reply, chunkTokens: number): Generator<object> 
       logprobs: null,
       finish_reason: null,
     };
-    yield { ...head(reply, true), choices: [choice], ...first };
+    yield { ...head(reply, true), choices: [choice], ...promptIdsOf(reply) };
   }
   const decoder = new TextDecoder();
   const ids = reply.completionIds;
   let said = 0;
-  for (let from = 0; from < ids.length; from += chunkTokens) {
-    const part = ids.slice(from, from + chunkTokens);
-    const last = from + chunkTokens >= ids.length;
+  const thoughtIds = encode(reply.thought).length;
+  let from = 0;
+  while (from < ids.length) {
+    // A parser lets the first word through with the id that says it.
+    const to = Math.min(from + chunkTokens, ids.length, from < thoughtIds ? thoughtIds : Infinity);
+    const part = ids.slice(from, to);
+    const last = to === ids.length;
     const text = decoder.decode(Buffer.concat(part.map(bytesOf)), { stream: !last });
-    const { content, calls } = partOf(reply.spoken, {
-      from: said,
-      to: said + text.length,
-      name: reply.name,
-    });
+    const { reasoning, content, calls } = chatPart(reply, said, said + text.length);
     said += text.length;
     const choice = {
       index: 0,
-      ...(chat ? { delta: { content, ...(calls.length === 0 ? {} : { tool_calls: calls }) } } : { text }),
+      ...(chat ? { delta: deltaOf(reasoning, content, calls) } : { text }),
       logprobs: reply.logprobs ? logprobsOf(part, from, reply.form) : null,
       finish_reason: last ? reply.finishReason : null,
       ...(last ? { stop_reason: null } : {}),
+      ...(chat || from > 0 ? {} : promptIdsOf(reply)),
       ...(reply.returnTokenIds ? { token_ids: part } : {}),
     };
-    yield { ...head(reply, true), choices: [choice], ...(chat || from > 0 ? {} : first) };
+    yield { ...head(reply, true), choices: [choice] };
+    from = to;
   }
   if (reply.includeUsage) yield { ...head(reply, true), choices: [], usage: usageOf(reply) };
 }

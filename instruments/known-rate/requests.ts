@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { badRequest } from './api-error.ts';
 import { encode, readChat, renderChat, vocabularySize, type Said } from './tokens.ts';
+import { withoutThinking } from './thinking.ts';
 import { textOf } from './tool-calls.ts';
 
 const streamOptions = z.object({ include_usage: z.boolean().nullish() }).nullish();
@@ -74,20 +75,14 @@ const ChatRequestSchema = z.object({
 /** `prompt` is one text (one user message) or the ids of a chat. */
 const CompletionRequestSchema = z.object({
   ...shared,
-  prompt: z.union([
-    z.string(),
-    z
-      .array(
-        z
-          .int()
-          .min(0)
-          .max(vocabularySize - 1),
-      )
-      .min(1),
-  ]),
+  prompt: z.union([z.string(), z.array(z.int().min(0)).min(1)]),
   logprobs: z.int().min(0).nullish(),
+  prompt_logprobs: z.int().min(0).nullish(),
   max_tokens: z.int().positive().nullish(),
 });
+
+/** Of a plain completion that names none. */
+const usualMaxTokens = 16;
 
 /** A request for a reply, in whichever form it came. */
 export interface Asked {
@@ -102,6 +97,8 @@ export interface Asked {
   readonly includeUsage: boolean;
   readonly returnTokenIds: boolean;
   readonly logprobs: boolean;
+  /** Of the prompt's own ids: then nothing is a trial's request. */
+  readonly promptLogprobs: boolean;
 }
 
 async function readBody<T>(request: IncomingMessage, schema: z.ZodType<T>): Promise<T> {
@@ -131,20 +128,40 @@ export async function readAsked(request: IncomingMessage, form: Asked['form']): 
       includeUsage: body.stream_options?.include_usage ?? false,
       returnTokenIds: body.return_token_ids ?? false,
       logprobs: body.logprobs ?? false,
+      promptLogprobs: false,
     };
   }
   const body = await readBody(request, CompletionRequestSchema);
   const promptIds = typeof body.prompt === 'string' ? encode(body.prompt) : body.prompt;
+  const unknown = promptIds.find((id) => id >= vocabularySize);
+  if (unknown !== undefined) throw badRequest(`Token id ${unknown} is out of vocabulary`);
   return {
     form,
     model: body.model,
-    messages: readChat(promptIds),
+    messages: readChat(promptIds).map((said) =>
+      said.role === 'assistant' ? { ...said, content: withoutThinking(said.content) } : said,
+    ),
     tools: [],
     promptIds,
-    maxTokens: body.max_tokens ?? null,
+    maxTokens: body.max_tokens ?? usualMaxTokens,
     stream: body.stream ?? false,
     includeUsage: body.stream_options?.include_usage ?? false,
     returnTokenIds: body.return_token_ids ?? false,
     logprobs: (body.logprobs ?? null) !== null,
+    promptLogprobs: (body.prompt_logprobs ?? null) !== null,
   };
+}
+
+const TokenizeRequestSchema = z.object({
+  model: z.string(),
+  messages: z.array(message).min(1),
+  add_generation_prompt: z.boolean().default(true),
+});
+
+/** Reads a request for the ids of a chat. Throws as readAsked. */
+export async function readToTokenize(
+  request: IncomingMessage,
+): Promise<{ readonly model: string; readonly ids: readonly number[] }> {
+  const { model, messages, add_generation_prompt } = await readBody(request, TokenizeRequestSchema);
+  return { model, ids: renderChat(messages, add_generation_prompt) };
 }

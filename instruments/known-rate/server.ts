@@ -10,8 +10,9 @@ import type { Fault, Faults } from './faults.ts';
 import { rateOf } from './intent.ts';
 import type { KnownTask } from './known-task.ts';
 import { findStep, listIntents, think, type ChooseWay, type Mind } from './mind.ts';
-import { readAsked, type Asked } from './requests.ts';
+import { readAsked, readToTokenize, type Asked } from './requests.ts';
 import { readSession, type Session } from './session.ts';
+import { thoughtOf } from './thinking.ts';
 import type { Spoken } from './tool-calls.ts';
 
 export interface KnownRateOptions {
@@ -29,6 +30,8 @@ export interface KnownRateOptions {
   readonly tokensPerSecond?: number | null;
   /** Prompts above it are refused with vLLM's overflow message. Default 262,144. */
   readonly maxModelLen?: number;
+  /** Each reply begins with thinking, which the template leaves out of earlier turns. Default: none. */
+  readonly thinking?: boolean;
   readonly faults?: Faults;
   /** Default: every failing trial fails as its intent draws it. */
   readonly chooseWay?: ChooseWay;
@@ -66,10 +69,13 @@ export async function startKnownRateServer(options: KnownRateOptions): Promise<K
   };
   let arrivals = 0;
 
+  function checkServed(model: string): void {
+    if (models.includes(model)) return;
+    throw new ApiError(404, 'NotFoundError', `The model \`${model}\` does not exist.`);
+  }
+
   function compose(asked: Asked, session: Session | null): Reply {
-    if (!models.includes(asked.model)) {
-      throw new ApiError(404, 'NotFoundError', `The model \`${asked.model}\` does not exist.`);
-    }
+    checkServed(asked.model);
     const length = asked.promptIds.length;
     if (length + (asked.maxTokens ?? 1) > maxModelLen) {
       throw badRequest(
@@ -78,15 +84,17 @@ export async function startKnownRateServer(options: KnownRateOptions): Promise<K
           `the completion). Please reduce the length of the messages or completion.`,
       );
     }
-    const spoken = session === null ? { content: 'Yes.', calls: [] } : thoughtOf(asked, session);
+    const spoken = session === null ? { content: 'Yes.', calls: [] } : replyTo(asked, session);
+    const turns = asked.messages.filter(({ role }) => role === 'assistant').length;
+    const thought = session !== null && options.thinking === true ? thoughtOf(turns) : '';
     return {
       ...asked,
       name: JSON.stringify([session, asked.model, asked.messages.length]),
-      ...completionOf(spoken, asked.maxTokens ?? maxModelLen - length),
+      ...completionOf({ thought, spoken }, asked.maxTokens ?? maxModelLen - length),
     };
   }
 
-  function thoughtOf(asked: Asked, session: Session): Spoken {
+  function replyTo(asked: Asked, session: Session): Spoken {
     const found = findStep(mind, session);
     if (typeof found === 'string') throw badRequest(found);
     return think(mind, { model: asked.model, session, ...found }, asked);
@@ -126,7 +134,8 @@ export async function startKnownRateServer(options: KnownRateOptions): Promise<K
     const asked = await readAsked(request, form);
     const header = request.headers['x-session-id'];
     const id = Array.isArray(header) ? header.join() : header;
-    const session = id !== undefined && isModelProbe(id) ? null : readSession(id);
+    const isTrial = !asked.promptLogprobs && !(id !== undefined && isModelProbe(id));
+    const session = isTrial ? readSession(id) : null;
     if (typeof session === 'string') throw badRequest(session);
     const composed = compose(asked, session);
     const call = asked.messages.filter(({ role }) => role === 'assistant').length;
@@ -150,6 +159,17 @@ export async function startKnownRateServer(options: KnownRateOptions): Promise<K
         return answer(request, response, 'chat');
       case 'POST /v1/completions':
         return answer(request, response, 'text');
+      case 'POST /tokenize': {
+        const { model, ids } = await readToTokenize(request);
+        checkServed(model);
+        sendJson(response, 200, {
+          count: ids.length,
+          max_model_len: maxModelLen,
+          tokens: ids,
+          token_strs: null,
+        });
+        return;
+      }
       case 'GET /v1/models':
         sendJson(response, 200, {
           object: 'list',

@@ -34,15 +34,15 @@ export function bytesOf(id: number): Uint8Array {
 /** The text of ids, marks left out. */
 export const decode = (ids: readonly number[]): string => Buffer.concat(ids.map(bytesOf)).toString('utf8');
 
-/** The prompt of a chat: each message between its mark and the end token, then the mark of the reply. */
-export function renderChat(messages: readonly Said[]): number[] {
+/** The prompt of a chat: each message between its mark and the end token, then, where one is to come, the mark of the reply. */
+export function renderChat(messages: readonly Said[], toBeAnswered = true): number[] {
   const ids: number[] = [];
   for (const { role, content } of messages) {
     ids.push(markOf[role]);
     for (const id of encode(content)) ids.push(id);
     ids.push(endToken);
   }
-  ids.push(markOf.assistant);
+  if (toBeAnswered) ids.push(markOf.assistant);
   return ids;
 }
 

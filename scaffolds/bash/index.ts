@@ -9,6 +9,7 @@ export const bash: Scaffold = {
   version: '1.0.0',
   needsSolution: false,
   needsModel: true,
+  offersTools: true,
   parseOptions: (options) => ({ ...parseBashOptions(options) }),
   episode: ({ instruction, options }, tools) => runBash(instruction, parseBashOptions(options), tools),
 };

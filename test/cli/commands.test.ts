@@ -9,6 +9,7 @@ import { demoCommand } from '../../cli/demo.ts';
 import { doctorCommand } from '../../cli/doctor.ts';
 import { imagesCommand } from '../../cli/images.ts';
 import { knownRateCommand } from '../../cli/known-rate-serve.ts';
+import { scoreCommand } from '../../cli/score.ts';
 import { sweepCommand } from '../../cli/sweep.ts';
 import { trialCommand } from '../../cli/trial.ts';
 import { workerCommand } from '../../cli/worker.ts';
@@ -22,7 +23,8 @@ function leaves(command: Command, path = ''): (readonly [string, Command])[] {
 
 const all = [
   ...[auditCommand, bandsCommand, calibrateCommand, checkCommand, demoCommand],
-  ...[doctorCommand, imagesCommand, knownRateCommand, sweepCommand, trialCommand, workerCommand],
+  ...[doctorCommand, imagesCommand, knownRateCommand, scoreCommand],
+  ...[sweepCommand, trialCommand, workerCommand],
 ].flatMap((make) => leaves(make()));
 
 /** It serves, and neither reads nor writes results. */

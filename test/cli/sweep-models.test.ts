@@ -1,8 +1,10 @@
 // Every endpoint of a sweep's models is asked before anything is graded.
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { checkModels } from '../../cli/sweep-models.ts';
 import { SweepFileSchema, type ModelRequest } from '../../cli/sweep-request.ts';
 import type { PlannedScaffold } from '../../domain/sweep.ts';
+import { startKnownRateServer } from '../../instruments/known-rate/server.ts';
 import { reply, startScriptedServer, type ScriptedServer } from '../model/scripted-server.ts';
 
 let servers: ScriptedServer[];
@@ -44,4 +46,39 @@ it('fails where none answers', async () => {
 
 it('asks nobody where no scaffold needs a model', async () => {
   expect(await check('oracle')).toEqual([]);
+});
+
+async function checkTokensIn(tokensIn: boolean, endpoint: string[], name = 'm'): Promise<void> {
+  const models = [{ name, endpoint, tokens_in: tokensIn }];
+  const request = SweepFileSchema.parse({ tasks: 't', models });
+  await checkModels(request.models, null, [scaffold('terminus-2')], {});
+}
+
+it('a model that is sent ids needs a server that gives those of a chat', async () => {
+  const serve =
+    (ids: boolean) =>
+    (response: ServerResponse, { path }: { readonly path: string }) => {
+      const known = path === '/v1/models' ? { data: [{ id: 'm' }] } : { tokens: [1], max_model_len: 9 };
+      const there = ids || path === '/v1/models';
+      response.writeHead(there ? 200 : 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(there ? known : { detail: 'Not Found' }));
+    };
+  const urls = servers.map(({ url }) => url);
+  for (const server of servers) server.use(serve(true));
+  await checkTokensIn(true, urls);
+  // One of several is enough to refuse: any trial may go there.
+  servers[1]?.use(serve(false));
+  await checkTokensIn(false, urls);
+  await expect(checkTokensIn(true, urls)).rejects.toMatchObject({
+    failureClass: 'ConfigInvalid',
+    message: expect.stringMatching(
+      /^model m at .*Not Found \(tokens_in asks .*\/tokenize, which vLLM has\)$/,
+    ) as string,
+  });
+  const known = await startKnownRateServer({ tasks: [], models: ['known-rate-1'], seed: 1 });
+  try {
+    await checkTokensIn(true, [known.url], 'known-rate-1');
+  } finally {
+    await known.close();
+  }
 });

@@ -34,10 +34,12 @@ function post(url: string, body: object, header: string | null = session, path =
 }
 
 interface Choice {
-  readonly delta?: { readonly content?: string };
+  readonly delta?: { readonly content?: string; readonly reasoning_content?: string };
   readonly text?: string;
-  readonly message?: { readonly content: string };
+  readonly message?: { readonly content: string; readonly reasoning_content?: string };
   readonly token_ids?: number[];
+  readonly prompt_token_ids?: number[];
+  readonly prompt_logprobs?: (Record<string, { readonly logprob: number }> | null)[];
   readonly finish_reason: string | null;
   readonly logprobs: { readonly content: { readonly logprob: number; readonly bytes: number[] }[] } | null;
 }
@@ -123,12 +125,75 @@ describe('a reply', () => {
     const url = await start();
     const chat = await whole(await post(url, {}));
     const prompt = renderChat(messages);
-    const plain = await whole(await post(url, { prompt, return_token_ids: true }, session, '/completions'));
+    const asked = { prompt, return_token_ids: true, max_tokens: 1_000 };
+    const plain = await whole(await post(url, asked, session, '/completions'));
     expect(plain.choices[0]?.text).toBe(chat.choices[0]?.message?.content);
-    expect(plain.prompt_token_ids).toEqual(prompt);
-    const streamed = await chunks(await post(url, { prompt, stream: true }, session, '/completions'));
+    expect(plain.choices[0]?.prompt_token_ids).toEqual(prompt);
+    const streamed = await chunks(await post(url, { ...asked, stream: true }, session, '/completions'));
+    expect(streamed[0]?.choices[0]?.prompt_token_ids).toEqual(prompt);
     expect(streamed.flatMap(({ choices }) => choices.map(({ text }) => text)).join('')).toBe(
       plain.choices[0]?.text,
+    );
+  });
+
+  it('cuts a plain completion at 16 tokens where it names no max_tokens, as vLLM does', async () => {
+    const asked = { prompt: renderChat(messages), return_token_ids: true };
+    const plain = await whole(await post(await start(), asked, session, '/completions'));
+    expect(plain.choices[0]?.token_ids).toHaveLength(16);
+    expect(plain.choices[0]?.finish_reason).toBe('length');
+  });
+
+  it('tells the logprobs of a prompt’s own ids, of whatever trial they are', async () => {
+    const prompt = renderChat(messages);
+    const asked = { prompt, prompt_logprobs: 0, max_tokens: 1 };
+    const { choices } = await whole(await post(await start(), asked, null, '/completions'));
+    const told = choices[0]?.prompt_logprobs ?? [];
+    expect(told).toHaveLength(prompt.length);
+    expect(told[0]).toBeNull();
+    expect(told.slice(1).map((entry) => Object.keys(entry ?? {}))).toEqual(
+      prompt.slice(1).map((id) => [String(id)]),
+    );
+  });
+
+  it('refuses ids that it has no tokens for', async () => {
+    const response = await post(await start(), { prompt: [1, 999_999] }, session, '/completions');
+    expect(await errorOf(response)).toEqual([400, 'Token id 999999 is out of vocabulary']);
+  });
+
+  it('gives the ids of a chat, with and without the opening of a reply', async () => {
+    const url = (await start()).replace(/\/v1$/, '');
+    const tokenize = async (body: object): Promise<unknown> =>
+      (await post(url, body, null, '/tokenize')).json();
+    expect(await tokenize({})).toEqual({
+      count: renderChat(messages).length,
+      max_model_len: 262_144,
+      tokens: renderChat(messages),
+      token_strs: null,
+    });
+    expect(await tokenize({ add_generation_prompt: false })).toMatchObject({
+      tokens: renderChat(messages).slice(0, -1),
+    });
+    expect(await errorOf(await post(url, { model: 'none' }, null, '/tokenize'))).toEqual([
+      404,
+      'The model `none` does not exist.',
+    ]);
+  });
+
+  it('thinks before it speaks where it was started so: apart in a chat, in the text of a completion', async () => {
+    const url = await start({ thinking: true });
+    const asked = { return_token_ids: true, max_tokens: 1_000 };
+    const one = await whole(await post(url, asked));
+    const thought = one.choices[0]?.message?.reasoning_content ?? '';
+    expect(thought).toMatch(/^This is turn 1\./);
+    const many = await chunks(await post(url, { ...asked, stream: true }));
+    const deltas = many.flatMap(({ choices }) => choices.map(({ delta }) => delta));
+    expect(deltas.map((delta) => delta?.reasoning_content ?? '').join('')).toBe(thought);
+    expect(deltas.map((delta) => delta?.content ?? '').join('')).toBe(one.choices[0]?.message?.content);
+    const prompt = renderChat(messages);
+    const plain = await whole(await post(url, { ...asked, prompt }, session, '/completions'));
+    expect(plain.choices[0]?.token_ids).toEqual(one.choices[0]?.token_ids);
+    expect(plain.choices[0]?.text).toBe(
+      `<think>\n${thought}\n</think>\n\n${one.choices[0]?.message?.content ?? ''}`,
     );
   });
 

@@ -46,7 +46,10 @@ describe('the tokenizer', () => {
     fc.assert(
       fc.property(fc.array(said), text, text, (before, reply, next) => {
         const prompt = renderChat(before);
-        const { completionIds } = completionOf({ content: reply, calls: [] }, 1_000_000);
+        const { completionIds } = completionOf(
+          { thought: '', spoken: { content: reply, calls: [] } },
+          1_000_000,
+        );
         const extended = [...prompt, ...completionIds];
         const later = renderChat([
           ...before,

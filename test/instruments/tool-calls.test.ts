@@ -22,7 +22,8 @@ const replyOf = (said: Spoken, maxTokens = 1_000_000): Reply => ({
   includeUsage: false,
   returnTokenIds: true,
   logprobs: false,
-  ...completionOf(said, maxTokens),
+  promptLogprobs: false,
+  ...completionOf({ thought: '', spoken: said }, maxTokens),
 });
 interface Chunk {
   readonly choices: readonly {

@@ -28,6 +28,7 @@ const raw = (text: string, toolCalls?: readonly RawToolCall[]): RawAnswer => ({
   finishReason: 'stop',
   promptIds: null,
   completionIds: null,
+  reasoningIds: null,
   logprobs: null,
   usage: { promptTokens: 3, completionTokens: 2, cachedTokens: null, estimated: false },
   times: { startedAt: '2026-01-01T00:00:00.000Z', firstTokenMs: 10, lastTokenMs: 110 },
@@ -81,6 +82,7 @@ async function work(lostAt = Infinity): Promise<Worked> {
           const call = input.messages.filter(({ role }) => role === 'assistant').length;
           return Promise.resolve(answers[call] ?? raw('done'));
         },
+        tokenize: () => Promise.reject(new Error('nobody asks for ids')),
         probe: () => Promise.resolve({ contextTokens: null }),
       }),
   });

@@ -29,6 +29,7 @@ const answer = (text: string, fields: Partial<RawAnswer> = {}): RawAnswer => ({
   finishReason: 'stop',
   promptIds: null,
   completionIds: null,
+  reasoningIds: null,
   logprobs: null,
   usage: { promptTokens: 3, completionTokens: 2, cachedTokens: null, estimated: false },
   times: { startedAt: '2026-01-01T00:00:00.000Z', firstTokenMs: 10, lastTokenMs: 110 },
@@ -91,6 +92,7 @@ async function ports(options: PortOptions = {}): Promise<Ports> {
           asked.push(input);
           return ask(input, asked.length - 1);
         },
+        tokenize: () => Promise.reject(new Error('nobody asks for ids')),
         probe: options.probe ?? (() => Promise.resolve({ contextTokens: 4_096 })),
       }),
   });

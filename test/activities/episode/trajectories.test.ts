@@ -7,7 +7,7 @@ import type { Compaction, TrajectoryStep } from '../../../domain/ports.ts';
 
 const reply = (call: number): ReplyRecord => ({
   format: 'passband.reply',
-  version: 1,
+  version: 2,
   call,
   kind: 'reply',
   requestDigest: 'x',
@@ -16,6 +16,7 @@ const reply = (call: number): ReplyRecord => ({
   finishReason: 'stop',
   promptIds: null,
   completionIds: [call],
+  reasoningIds: 0,
   logprobs: [-0.1],
   usage: { promptTokens: 100 + call, completionTokens: 10, cachedTokens: null, estimated: false },
   times: { startedAt: '2026-01-01T00:00:00.000Z', firstTokenMs: 3, lastTokenMs: 9 + call, earlierTries: 0 },

@@ -6,7 +6,7 @@ import type { ReplyRecord } from '../../../domain/episode.ts';
 
 const reply: ReplyRecord = {
   format: 'passband.reply',
-  version: 1,
+  version: 2,
   call: 0,
   kind: 'reply',
   requestDigest: 'x',
@@ -15,6 +15,7 @@ const reply: ReplyRecord = {
   finishReason: 'stop',
   promptIds: null,
   completionIds: [5, 6],
+  reasoningIds: 0,
   logprobs: [-0.1, -0.2],
   usage: { promptTokens: 7, completionTokens: 2, cachedTokens: 1, estimated: true },
   times: { startedAt: '2026-01-01T00:00:00.000Z', firstTokenMs: 3, lastTokenMs: 9, earlierTries: 1 },
@@ -48,6 +49,21 @@ describe('trajectoryOf', () => {
       reasoning_content: 'hm',
       observation: { results: [{ source_call_id: 'call_0_1', content: 'a b' }] },
       metrics: { prompt_tokens: 7, completion_tokens: 2, cached_tokens: 1, completion_token_ids: [5, 6] },
+    });
+  });
+
+  it('C66: tells where a prompt did not extend the turn before it, and why', () => {
+    const promptIds = {
+      suffix: [1],
+      prefixLength: 4,
+      prefixSha256: 'x',
+      extends: false,
+      breakIndex: 4,
+      breakCause: 'thinking-stripped' as const,
+    };
+    const { steps } = trajectoryOf({ ...input, replies: [{ ...reply, promptIds }] });
+    expect(steps[1]?.metrics?.extra).toMatchObject({
+      prompt_ids_break: { index: 4, cause: 'thinking-stripped' },
     });
   });
 
