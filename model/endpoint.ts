@@ -4,6 +4,8 @@ import { InputError } from '../domain/errors.ts';
 export interface Endpoint {
   readonly chat: URL;
   readonly models: URL;
+  /** Where vLLM tells its version: beside the API, not in it. */
+  readonly version: URL;
   /** For people: without credentials and query. */
   readonly shown: string;
 }
@@ -23,5 +25,10 @@ export function readEndpoint(url: string): Endpoint {
   }
   const path = parsed.pathname.replace(/\/+$/, '').replace(/\/chat\/completions$/, '');
   const base = `${parsed.origin}${path === '' ? '/v1' : path}`;
-  return { chat: new URL(`${base}/chat/completions`), models: new URL(`${base}/models`), shown: base };
+  return {
+    chat: new URL(`${base}/chat/completions`),
+    models: new URL(`${base}/models`),
+    version: new URL(`${base.replace(/\/v1$/, '')}/version`),
+    shown: base,
+  };
 }

@@ -1,6 +1,7 @@
 // The Model port over its records: the n-th call answers from its record, else asks, writes the record, and goes on.
-import type { ReplyRecord } from '../../domain/episode.ts';
+import type { ContextRecord, ReplyRecord } from '../../domain/episode.ts';
 import type { Answer, ChatMessage, Model } from '../../domain/ports.ts';
+import type { Serving } from '../../domain/serving.ts';
 import type { ToolCall, ToolDefinition, ToolOffer } from '../../domain/tools.ts';
 import type { RawAnswer, RawToolCall } from '../../model/answer.ts';
 import type { AskInput, ModelClient } from '../../model/client.ts';
@@ -8,7 +9,7 @@ import { contextLengthIn } from '../../model/overflow.ts';
 import { TimeUp } from './ending.ts';
 import { PromptIdsChain } from './prompt-ids.ts';
 import type { EpisodeSession } from './session.ts';
-import { readContextTokens } from './recorded-context.ts';
+import { findContext, readContext } from './recorded-context.ts';
 import { digestOf, replies } from './turn-records.ts';
 
 /** What setTimeout takes; a longer one would fire at once. */
@@ -33,7 +34,7 @@ export class RecordedModel implements Model {
   readonly #session: EpisodeSession;
   readonly #options: RecordedModelOptions;
   readonly #ids = new PromptIdsChain();
-  #context: { readonly tokens: number | null } | null = null;
+  #context: ContextRecord | null = null;
 
   constructor(session: EpisodeSession, options: RecordedModelOptions) {
     this.name = options.name;
@@ -48,6 +49,8 @@ export class RecordedModel implements Model {
       const requestDigest = digestOf(offer === undefined ? messages : { messages, offer });
       const { records, clock } = this.#session;
       const known = await records.find(replies, call, requestDigest);
+      // Before the first reply: what is told later may be of another server.
+      if (known === null && call === 0) await this.#readContext();
       const record =
         known ??
         (await records.write(
@@ -68,10 +71,19 @@ export class RecordedModel implements Model {
 
   readonly promptTokensLimit = (): Promise<number | null> =>
     this.#session.call(async () => {
-      this.#context ??= { tokens: await readContextTokens(this.#session, this.#options.client) };
-      const { tokens } = this.#context;
-      return tokens === null ? null : promptLimit(tokens, this.#options.maxTokens);
+      const { contextTokens } = await this.#readContext();
+      return contextTokens === null ? null : promptLimit(contextTokens, this.#options.maxTokens);
     });
+
+  /** What the server said of itself at the beginning; undefined where it did not tell. It is not asked again. */
+  async serving(): Promise<Serving | undefined> {
+    this.#context ??= await findContext(this.#session);
+    return this.#context?.serving;
+  }
+
+  async #readContext(): Promise<ContextRecord> {
+    return (this.#context ??= await readContext(this.#session, this.#options.client));
+  }
 
   /** Asks the server. The time that is left runs from the first token on; when it is used up, the reply is cut. */
   async #askNow(messages: readonly ChatMessage[], offer: ToolOffer | undefined): Promise<Recorded> {

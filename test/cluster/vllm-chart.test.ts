@@ -99,7 +99,7 @@ describe('the arguments of `vllm serve`', () => {
       '--dtype=auto',
       '--tensor-parallel-size=1',
       '--enable-prompt-tokens-details',
-      '--shutdown-timeout=45',
+      '--shutdown-timeout=55',
     ]);
   });
 
@@ -129,7 +129,7 @@ describe('the arguments of `vllm serve`', () => {
       '--enable-auto-tool-choice',
       '--tool-call-parser=gemma4',
       '--enable-prompt-tokens-details',
-      '--shutdown-timeout=45',
+      '--shutdown-timeout=55',
     ]);
     for (const amounts of [container.resources.requests, container.resources.limits])
       expect(amounts).toMatchObject({ 'nvidia.com/gpu': 8 });
@@ -154,7 +154,7 @@ describe('the arguments of `vllm serve`', () => {
       '--enable-auto-tool-choice',
       '--tool-call-parser=hermes',
       '--enable-prompt-tokens-details',
-      '--shutdown-timeout=15',
+      '--shutdown-timeout=25',
       '--enforce-eager',
       '--max-num-seqs=8',
     ]);

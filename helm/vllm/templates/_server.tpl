@@ -37,8 +37,9 @@
 {{- end }}
 # Tells in a reply's usage how much of its prompt was cached: passband records it a turn.
 - --enable-prompt-tokens-details
-# At SIGTERM running requests get this long to end; vLLM's own 0 cuts them at once.
-- --shutdown-timeout={{ max 0 (sub .Values.terminationGraceSec 15) }}
+# At SIGTERM running requests get this long to end; vLLM's own 0 gives them none. One that is not done then gets nothing more, and hangs
+# until SIGKILL: so that comes soon after.
+- --shutdown-timeout={{ max 0 (sub .Values.terminationGraceSec 5) }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
 {{- end }}
