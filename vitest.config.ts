@@ -30,7 +30,7 @@ export default defineConfig({
       tier('unit', '*', {
         ...together,
         testTimeout: 120_000,
-        exclude: ['test/{embedded,worker,workflows,engine,s3,cluster,nodes,e2e}/**'],
+        exclude: ['test/{embedded,worker,workflows,engine,s3,cluster,nodes,e2e,vllm}/**'],
       }),
       tier('workflow', 'workflows', {
         ...together,
@@ -45,6 +45,8 @@ export default defineConfig({
       tier('cluster', 'cluster', { ...twoAtOnce, testTimeout: 300_000 }),
       // What breaks, drains or fills nodes: nothing else may run on them.
       tier('nodes', 'nodes', { ...oneByOne, testTimeout: 300_000 }),
+      // Installs 6 GB once, and has the cluster to itself: left out of npm test.
+      tier('vllm', 'vllm', { ...oneByOne, testTimeout: 300_000 }),
       tier('e2e', 'e2e', { ...twoAtOnce, testTimeout: 600_000 }),
     ],
   },

@@ -1,6 +1,7 @@
 // The two records of a turn, and the summary of an episode: what a lost worker's episode goes on from.
 import { z } from 'zod';
 import { RefSchema } from './refs.ts';
+import { ServingSchema } from './serving.ts';
 
 /**
  * Why a prompt does not extend the ids that are known, by the first of these that holds (docs/token-ids.md):
@@ -92,14 +93,17 @@ export const ObservationRecordSchema = z.strictObject({
 });
 export type ObservationRecord = z.infer<typeof ObservationRecordSchema>;
 
-/** Written once, before the first compaction can follow from it: what the server said of its context. */
+/** Written once, before the first reply and whatever follows from it: what the server said of what it serves. */
 export const ContextRecordSchema = z.strictObject({
   format: z.literal('passband.context'),
   version: z.literal(1),
   requestDigest: z.string(),
   /** Null where the server does not tell. */
   contextTokens: z.int().positive().nullable(),
+  /** Absent: not told, or in records from before it was asked. */
+  serving: ServingSchema.optional(),
 });
+export type ContextRecord = z.infer<typeof ContextRecordSchema>;
 
 /** What became of the exact ids in an episode. */
 const TokenIdsSchema = z.strictObject({
@@ -124,6 +128,8 @@ export const EpisodeSummarySchema = z.strictObject({
   tokenIds: TokenIdsSchema.optional(),
   /** Processes of the sandbox that the kernel killed for memory while the episode went on. */
   oomKills: z.int().min(0),
+  /** What served its first reply. Absent: not told, no model, or in summaries from before it was asked. */
+  serving: ServingSchema.optional(),
   trajectory: RefSchema,
   /** By file name: what the trajectory refers to, after a compaction. Absent: nothing. */
   furtherTrajectories: z.array(z.strictObject({ name: z.string(), ref: RefSchema })).optional(),

@@ -93,6 +93,17 @@ export function wireErrorOf(value: unknown): WireError | null {
   return parsed.success ? parsed.data : null;
 }
 
-export const ModelListSchema = z.object({
-  data: z.array(z.object({ id: z.string(), max_model_len: z.int().positive().nullish() })),
+const ModelCardSchema = z.object({
+  id: z.string(),
+  max_model_len: z.int().positive().nullish(),
+  /** Of vLLM: the name or folder of the weights. */
+  root: z.string().nullish(),
+  /** Of vLLM: the id of the base that an adapter stands on. */
+  parent: z.string().nullish(),
 });
+export type ModelCard = z.infer<typeof ModelCardSchema>;
+
+export const ModelListSchema = z.object({ data: z.array(ModelCardSchema) });
+
+/** vLLM's /version. */
+export const VersionSchema = z.object({ version: z.string().min(1) });

@@ -7,6 +7,8 @@ export interface Endpoint {
   /** vLLM has it beside /v1 and not under it. */
   readonly tokenize: URL;
   readonly models: URL;
+  /** Where vLLM tells its version: beside the API, not in it. */
+  readonly version: URL;
   /** For people: without credentials and query. */
   readonly shown: string;
 }
@@ -31,6 +33,7 @@ export function readEndpoint(url: string): Endpoint {
     completions: new URL(`${base}/completions`),
     tokenize: new URL(`${base.replace(/\/v1$/, '')}/tokenize`),
     models: new URL(`${base}/models`),
+    version: new URL(`${base.replace(/\/v1$/, '')}/version`),
     shown: base,
   };
 }

@@ -2,7 +2,8 @@
 import { request, type Dispatcher } from 'undici';
 import { ClassifiedError } from '../domain/errors.ts';
 import { readRetryAfterMs } from '../domain/retry-after.ts';
-import { ModelListSchema } from './chunks.ts';
+import type { Serving } from '../domain/serving.ts';
+import { ModelListSchema, VersionSchema, type ModelCard } from './chunks.ts';
 import type { Endpoint } from './endpoint.ts';
 import { connectionFault, ContextOverflow, describe, parseJson, refusalOf, type Asked } from './refusals.ts';
 import { ModelTrouble } from './trouble.ts';
@@ -10,6 +11,8 @@ import { ModelTrouble } from './trouble.ts';
 export interface ModelProbe {
   /** vLLM's max_model_len in tokens; null where the server does not tell. */
   readonly contextTokens: number | null;
+  /** Absent where it was not asked for. */
+  readonly serving?: Serving;
 }
 
 interface ProbeInput {
@@ -22,11 +25,14 @@ interface ProbeInput {
 
 const longestListBytes = 4 * 1024 ** 2;
 
-async function readList(
-  input: ProbeInput,
-  signal: AbortSignal,
-): Promise<{ status: number; body: string; retryAfterMs: number | null }> {
-  const response = await request(input.endpoint.models, {
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly retryAfterMs: number | null;
+}
+
+async function read(input: ProbeInput, url: URL, signal: AbortSignal): Promise<Answer> {
+  const response = await request(url, {
     dispatcher: input.dispatcher,
     headers: { ...input.headers, accept: 'application/json' },
     signal,
@@ -36,8 +42,7 @@ async function readList(
   for await (const part of response.body as AsyncIterable<Buffer>) {
     parts.push(part);
     bytes += part.length;
-    if (bytes > longestListBytes)
-      throw new Error(`the list of models is longer than ${longestListBytes} bytes`);
+    if (bytes > longestListBytes) throw new Error(`the answer is longer than ${longestListBytes} bytes`);
   }
   const retryAfter = response.headers['retry-after'];
   return {
@@ -54,10 +59,8 @@ async function readList(
 export async function probeModel(input: ProbeInput, caller?: AbortSignal): Promise<ModelProbe> {
   const { asked } = input;
   const deadline = AbortSignal.timeout(input.timeoutMs);
-  const list = await readList(
-    input,
-    caller === undefined ? deadline : AbortSignal.any([caller, deadline]),
-  ).catch((error: unknown) => {
+  const signal = caller === undefined ? deadline : AbortSignal.any([caller, deadline]);
+  const list = await read(input, input.endpoint.models, signal).catch((error: unknown) => {
     caller?.throwIfAborted();
     const fault = deadline.aborted ? `no answer within ${input.timeoutMs / 1000} s` : connectionFault(error);
     throw new ModelTrouble(deadline.aborted ? 'hung' : 'away', describe(asked, fault), { cause: error });
@@ -80,5 +83,33 @@ export async function probeModel(input: ProbeInput, caller?: AbortSignal): Promi
     const what = `not served there; it serves ${names.length === 0 ? 'nothing' : names.join(', ')}`;
     throw new ClassifiedError('ModelNotFound', describe(asked, what));
   }
-  return { contextTokens: served.max_model_len ?? null };
+  // vLLM tells an adapter's context at its base alone.
+  const base = parsed.data.data.find(({ id }) => id === served.parent);
+  const contextTokens = served.max_model_len ?? base?.max_model_len ?? null;
+  return { contextTokens, serving: await servingOf(input, served, contextTokens, signal) };
+}
+
+async function servingOf(
+  input: ProbeInput,
+  { root, parent }: ModelCard,
+  contextTokens: number | null,
+  signal: AbortSignal,
+): Promise<Serving> {
+  return {
+    root: root ?? null,
+    parent: parent ?? null,
+    contextTokens,
+    serverVersion: await readVersion(input, signal),
+  };
+}
+
+/** Null where the server has none to tell, or does not tell it in time: a fact that nothing depends on. */
+async function readVersion(input: ProbeInput, signal: AbortSignal): Promise<string | null> {
+  try {
+    const { status, body } = await read(input, input.endpoint.version, signal);
+    const parsed = VersionSchema.safeParse(parseJson(body));
+    return status === 200 && parsed.success ? parsed.data.version : null;
+  } catch {
+    return null;
+  }
 }

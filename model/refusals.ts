@@ -36,6 +36,9 @@ export function describe(asked: Asked, what: string): string {
 
 const samplingWireNames = new Set<string>(Object.values(samplingNames));
 
+/** vLLM names a field that it cannot read at all by its place: `body.chat_template_kwargs`, `body.stop.0`. */
+const settingOf = (param: string): string => param.replace(/^body\./, '').replace(/\..*/, '');
+
 /** Of servers that were started without a tool parser (vLLM, SGLang, llama.cpp), or whose model has no tools (Ollama). */
 const takesNoTools =
   /enable-auto-tool-choice|tool-call-parser|tools param requires|not support (?:tools|function calling)|tools are not supported/i;
@@ -49,7 +52,7 @@ const toolsRefusal = (status: number): RegExp =>
 /** A 400 or 422: the settings' fault where it names one of them, else our own. */
 function badRequestClass(error: WireError | null): FailureClass {
   const param = error?.param ?? null;
-  if (param !== null && samplingWireNames.has(param)) return 'ConfigInvalid';
+  if (param !== null && samplingWireNames.has(settingOf(param))) return 'ConfigInvalid';
   return 'Unexpected';
 }
 

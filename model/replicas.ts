@@ -34,8 +34,11 @@ export interface ReplicatedClient extends Omit<ModelClient, 'ask' | 'tokenize' |
   ask(input: ReplicatedAsk): Promise<RawAnswer>;
   /** As ModelClient.tokenize, of the session's own server, or the next that answers: all have one template. */
   tokenize(input: TokenizeInput): Promise<Tokenized>;
-  /** Asks every server. Fails where one refuses or does not serve the model, or where none answers. */
-  probe(signal?: AbortSignal): Promise<ReplicatedProbe>;
+  /**
+   * Asks every server. Fails where one refuses or does not serve the model, or where none answers. Of a session: its own
+   * server, or the next one that answers.
+   */
+  probe(signal?: AbortSignal, sessionId?: string): Promise<ReplicatedProbe>;
 }
 
 interface Replica {
@@ -88,7 +91,28 @@ export function createReplicatedClient({
     }
   };
 
-  const probe = async (signal?: AbortSignal): Promise<ReplicatedProbe> => {
+  /** What samples nothing and takes no place in a queue: servers that are left for now are asked last. */
+  const aside = async <T>(sessionId: string, asking: (client: ModelClient) => Promise<T>): Promise<T> => {
+    const preferred = preferenceOf(sessionId, replicas, ({ shown }) => shown);
+    const [here, left] = [true, false].map((wanted) =>
+      preferred.filter(({ admission }) => (admission.left === null) === wanted),
+    );
+    const troubles: ModelTrouble[] = [];
+    for (const { client } of [...(here ?? []), ...(left ?? [])]) {
+      try {
+        return await asking(client);
+      } catch (error) {
+        if (!(error instanceof ModelTrouble)) throw error;
+        troubles.push(error);
+      }
+    }
+    throw together(options.servedName, troubles);
+  };
+
+  const probe = async (signal?: AbortSignal, sessionId?: string): Promise<ReplicatedProbe> => {
+    if (sessionId !== undefined) {
+      return { ...(await aside(sessionId, (client) => client.probe(signal))), away: [] };
+    }
     const probed = await Promise.allSettled(replicas.map(({ client }) => client.probe(signal)));
     signal?.throwIfAborted();
     const troubles: ModelTrouble[] = [];
@@ -106,23 +130,10 @@ export function createReplicatedClient({
     };
   };
 
-  const tokenize = async (input: TokenizeInput): Promise<Tokenized> => {
-    const troubles: ModelTrouble[] = [];
-    for (const { client } of preferenceOf(input.sessionId ?? '', replicas, ({ shown }) => shown)) {
-      try {
-        return await client.tokenize(input);
-      } catch (error) {
-        if (!(error instanceof ModelTrouble)) throw error;
-        troubles.push(error);
-      }
-    }
-    throw together(options.servedName, troubles);
-  };
-
   return {
     ask,
-    tokenize,
     probe,
+    tokenize: (input) => aside(input.sessionId ?? '', (client) => client.tokenize(input)),
     close: async () => {
       await Promise.all(replicas.map(({ client }) => client.close()));
     },

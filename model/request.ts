@@ -51,12 +51,15 @@ function wireContent(role: ChatMessage['role'], content: string, calls: boolean)
   return calls ? null : saidNothing;
 }
 
+/** vLLM reads the first name and drops the second without a word; others know the second alone. */
+const wireReasoning = (reasoning: string): object => ({ reasoning, reasoning_content: reasoning });
+
 export function wireMessage({ role, content, reasoning, toolCalls, toolCallId }: ChatMessage): object {
   const calls = toolCalls ?? [];
   return {
     role,
     content: wireContent(role, content, calls.length > 0),
-    ...(reasoning === undefined ? {} : { reasoning_content: reasoning.toWellFormed() }),
+    ...(reasoning === undefined ? {} : wireReasoning(reasoning.toWellFormed())),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(wireCall) }),
     ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
   };

@@ -1,17 +1,19 @@
 // The Model port over its records: the n-th call answers from its record, else asks, writes the record, and goes on.
-import type { ReplyRecord } from '../../domain/episode.ts';
+import type { ContextRecord, ReplyRecord } from '../../domain/episode.ts';
 import { ClassifiedError } from '../../domain/errors.ts';
 import type { Answer, ChatMessage, Model } from '../../domain/ports.ts';
+import type { Serving } from '../../domain/serving.ts';
 import type { TokensIn } from '../../domain/sweep.ts';
 import type { ToolCall, ToolDefinition, ToolOffer } from '../../domain/tools.ts';
 import type { RawAnswer, RawToolCall } from '../../model/answer.ts';
 import type { AskInput, ModelClient } from '../../model/client.ts';
 import type { PromptInIds } from '../../model/completions.ts';
 import { contextLengthIn } from '../../model/overflow.ts';
+import type { ModelProbe } from '../../model/probe.ts';
 import { TimeUp } from './ending.ts';
 import { PromptIdsChain } from './prompt-ids.ts';
 import type { EpisodeSession } from './session.ts';
-import { readContextTokens } from './recorded-context.ts';
+import { findContext, readContext } from './recorded-context.ts';
 import { promptInIds } from './tokens-in.ts';
 import { digestOf, replies } from './turn-records.ts';
 
@@ -25,12 +27,17 @@ interface Asked {
   readonly requestDigest: string;
 }
 
+/** What an episode asks a model's servers: of its own session, each time. */
+export interface EpisodeClient extends Pick<ModelClient, 'ask' | 'tokenize'> {
+  probe(signal: AbortSignal, sessionId: string): Promise<ModelProbe>;
+}
+
 export interface RecordedModelOptions {
   readonly name: string;
   readonly sessionId: string;
   readonly attempt: number;
   /** Asked for when a call has no record: an episode that goes on from its records needs no endpoint for them. */
-  readonly client: () => Promise<Pick<ModelClient, 'ask' | 'probe' | 'tokenize'>>;
+  readonly client: () => Promise<EpisodeClient>;
   /** Absent: the server renders the chat. */
   readonly tokensIn?: TokensIn;
   /** Of the sampling: what a server keeps of its context for the reply. */
@@ -46,7 +53,7 @@ export class RecordedModel implements Model {
   readonly #session: EpisodeSession;
   readonly #options: RecordedModelOptions;
   readonly #ids = new PromptIdsChain();
-  #context: { readonly tokens: number | null } | null = null;
+  #context: ContextRecord | null = null;
 
   constructor(session: EpisodeSession, options: RecordedModelOptions) {
     this.name = options.name;
@@ -61,6 +68,8 @@ export class RecordedModel implements Model {
       const requestDigest = digestOf(offer === undefined ? messages : { messages, offer });
       const { records, clock } = this.#session;
       const known = await records.find(replies, call, requestDigest);
+      // Before the first reply: what is told later may be of another server.
+      if (known === null && call === 0) await this.#readContext();
       const record =
         known ??
         (await records.write(
@@ -81,10 +90,22 @@ export class RecordedModel implements Model {
 
   readonly promptTokensLimit = (): Promise<number | null> =>
     this.#session.call(async () => {
-      this.#context ??= { tokens: await readContextTokens(this.#session, this.#options.client) };
-      const { tokens } = this.#context;
-      return tokens === null ? null : promptLimit(tokens, this.#options.maxTokens);
+      const { contextTokens } = await this.#readContext();
+      return contextTokens === null ? null : promptLimit(contextTokens, this.#options.maxTokens);
     });
+
+  /** What the server said of itself at the beginning; undefined where it did not tell. It is not asked again. */
+  async serving(): Promise<Serving | undefined> {
+    this.#context ??= await findContext(this.#session);
+    return this.#context?.serving;
+  }
+
+  async #readContext(): Promise<ContextRecord> {
+    const { client, sessionId } = this.#options;
+    return (this.#context ??= await readContext(this.#session, async (signal) =>
+      (await client()).probe(signal, sessionId),
+    ));
+  }
 
   /** Asks the server. The time that is left runs from the first token on; when it is used up, the reply is cut. */
   async #askNow(messages: readonly ChatMessage[], offer: ToolOffer | undefined): Promise<Recorded> {

@@ -51,6 +51,7 @@ export async function summarise(world: World, facts: EpisodeFacts): Promise<Epis
     tools: facts.model.tools,
   });
   const { oomKills, recording } = await lastLook(world, facts);
+  const serving = facts.scaffold.needsModel ? await facts.model.serving() : undefined;
   return {
     chargedMs: facts.clock.chargedMs,
     nominalMs: facts.clock.nominalMs,
@@ -62,6 +63,7 @@ export async function summarise(world: World, facts: EpisodeFacts): Promise<Epis
     tokensEstimated: replies.some(({ usage }) => usage.estimated),
     tokenIds: tokenIdsOf(replies),
     oomKills: Math.max(0, oomKills - facts.oomKillsBefore),
+    ...(serving && { serving }),
     trajectory: await json(own.trajectory),
     ...(further.length > 0 && {
       furtherTrajectories: await Promise.all(

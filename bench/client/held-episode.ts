@@ -56,7 +56,7 @@ async function play(turns: number, prefix: string): Promise<{ most: number; ids:
     maxTokens: null,
     client: () =>
       Promise.resolve({
-        probe: (signal) => client.probe(signal),
+        probe: (signal, sessionId) => client.probe(signal, sessionId),
         tokenize: (input) => client.tokenize(input),
         ask: (input) =>
           client.ask({

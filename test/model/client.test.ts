@@ -92,7 +92,7 @@ describe('a whole stream', () => {
       attempt: 1,
     });
     expect(JSON.parse(server.seen.at(-1)?.body ?? '')).toMatchObject({
-      messages: [{ role: 'assistant', content: 'a', reasoning_content: 'r' }],
+      messages: [{ role: 'assistant', content: 'a', reasoning: 'r', reasoning_content: 'r' }],
     });
   });
 

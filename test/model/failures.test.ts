@@ -248,8 +248,14 @@ describe('a silent server', () => {
 describe('a probe', () => {
   it('gives the context length of a model that is served', async () => {
     server.use(reply(200, JSON.stringify({ object: 'list', data: [{ id: 'tiny', max_model_len: 4096 }] })));
-    expect(await client.probe()).toStrictEqual({ contextTokens: 4096 });
-    expect(server.seen.at(-1)).toMatchObject({ method: 'GET', path: '/v1/models' });
+    expect(await client.probe()).toStrictEqual({
+      contextTokens: 4096,
+      serving: { root: null, parent: null, contextTokens: 4096, serverVersion: null },
+    });
+    expect(server.seen.slice(-2).map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /v1/models',
+      'GET /version',
+    ]);
   });
 
   it('names what is served where the model is not', async () => {

@@ -277,6 +277,22 @@ describe('a probe', () => {
     });
   });
 
+  it('of a session asks its own server alone, and the next one where that is away', async () => {
+    const asked: number[] = [];
+    servers.forEach((server, at) => {
+      server.use(async (response, received) => {
+        if (received.path === '/v1/models') asked.push(at);
+        await reply(200, list(1_000 + at))(response, received);
+      });
+    });
+    const own = (await client.probe(undefined, 'some-session')).contextTokens ?? 0;
+    expect(asked).toEqual([own - 1_000]);
+    await serverAt(own - 1_000).close();
+    const next = await client.probe(undefined, 'some-session');
+    expect(next.contextTokens).not.toBe(own);
+    expect(next.away).toEqual([]);
+  });
+
   it('fails where one does not serve the model, and names it', async () => {
     servers.forEach((server) => server.use(reply(200, list(null))));
     serverAt(2).use(reply(200, JSON.stringify({ data: [{ id: 'other' }] })));

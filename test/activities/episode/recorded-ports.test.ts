@@ -201,6 +201,30 @@ describe('a worker that goes on where another one was lost', () => {
   });
 });
 
+describe('what serves the model', () => {
+  const serving = { root: 'org/m', parent: null, contextTokens: 4_096, serverVersion: '0.32.0' };
+
+  it('is asked before the first reply, once, and told from its record by whoever goes on', async () => {
+    const probe = (): Promise<ModelProbe> => Promise.resolve({ contextTokens: 4_096, serving });
+    const lost = await ports({ probe });
+    await lost.model.ask(say('a'));
+    expect(await lost.model.serving()).toEqual(serving);
+    const other = { ...serving, serverVersion: '0.33.0' };
+    const next = await ports({ probe: () => Promise.resolve({ contextTokens: 8_192, serving: other }) });
+    await next.model.ask(say('a'));
+    await next.model.ask(say('b'));
+    expect(await next.model.serving()).toEqual(serving);
+    expect(await next.model.promptTokensLimit()).toBe(4_095);
+  });
+
+  it('is nothing where nothing was asked, or the server does not tell', async () => {
+    const { model } = await ports();
+    expect(await model.serving()).toBeUndefined();
+    await model.ask(say('a'));
+    expect(await model.serving()).toBeUndefined();
+  });
+});
+
 describe('the tokens that a prompt may have', () => {
   it('are the context less the reply that the sampling asks for, asked of the server once an episode', async () => {
     let probes = 0;
@@ -220,16 +244,19 @@ describe('the tokens that a prompt may have', () => {
     expect(next.clock.chargedMs).toBe(0);
   });
 
-  it('are not known where the server does not tell, or lets nobody read the list of its models', async () => {
-    const refusals: (() => Promise<ModelProbe>)[] = [
-      () => Promise.resolve({ contextTokens: null }),
-      () => Promise.reject(new ClassifiedError('Forbidden', 'no list')),
-    ];
-    for (const [at, probe] of refusals.entries()) {
-      const { model } = await ports({ probe, place: `v1/sweeps/s/trials/none${at}/m/x/01/g001/` });
-      expect(await model.promptTokensLimit()).toBeNull();
-    }
+  it('are not known where the server does not tell', async () => {
+    const { model } = await ports({ probe: () => Promise.resolve({ contextTokens: null }) });
+    expect(await model.promptTokensLimit()).toBeNull();
   });
+
+  it.each(['Forbidden', 'ModelNotFound'] as const)(
+    'are no less asked for where the server says %s now: nothing is recorded that it did not tell',
+    async (failure) => {
+      const lost = await ports({ probe: () => Promise.reject(new ClassifiedError(failure, 'not now')) });
+      await expect(lost.model.promptTokensLimit()).rejects.toThrow('not now');
+      expect(await (await ports()).model.promptTokensLimit()).toBe(4_095);
+    },
+  );
 
   it('are asked for again where the server was not there', async () => {
     const away = await ports({
