@@ -7,7 +7,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { trialGrading } from '../../activities/subject.ts';
-import { ReplyRecordSchema, type ReplyRecord } from '../../domain/episode.ts';
+import { breakCauses, ReplyRecordSchema, type ReplyRecord } from '../../domain/episode.ts';
 import { replyKey } from '../../domain/layout.ts';
 import type { FailureRecord, Verdict } from '../../domain/verdict.ts';
 import { readJson } from '../../store/objects.ts';
@@ -190,8 +190,10 @@ function expectExact(where: string, replies: readonly ReplyRecord[]): void {
   for (const { call, promptIds, completionIds, logprobs, usage } of replies) {
     const what = `${where}, call ${call}`;
     if (promptIds === null || completionIds === null) expect.fail(`${what}: no ids`);
-    const { extends: extending, prefixLength, suffix, breakIndex } = promptIds;
+    const { extends: extending, prefixLength, suffix, breakIndex, breakCause } = promptIds;
     expect(extending ? prefixLength : breakIndex, what).toBe(extending ? known.length : prefixLength);
+    if (extending) expect(breakCause, what).toBeNull();
+    else expect(breakCauses, what).toContain(breakCause);
     expect(prefixLength, what).toBeLessThanOrEqual(known.length);
     const prompt = [...known.slice(0, prefixLength), ...suffix];
     expect(prompt, what).toHaveLength(usage.promptTokens);
