@@ -6,6 +6,8 @@ export interface ReplacingFile {
   write(text: string): Promise<void>;
   /** Puts the file under its name. */
   keep(): Promise<void>;
+  /** Leaves what was there as it was, and what was written beside it. Answers where that lies. */
+  keepPart(): Promise<string>;
   /** Leaves what was there as it was. */
   discard(): Promise<void>;
 }
@@ -18,15 +20,20 @@ export async function openReplacingFile(file: string): Promise<ReplacingFile> {
       `--out ${file}: cannot be written (${error instanceof Error ? error.message : String(error)})`,
     );
   });
+  const close = async (name: string): Promise<string> => {
+    await handle.sync();
+    await handle.close();
+    await rename(beside, name);
+    return name;
+  };
   return {
     write: async (text) => {
-      await handle.write(text);
+      await handle.appendFile(text);
     },
     keep: async () => {
-      await handle.sync();
-      await handle.close();
-      await rename(beside, file);
+      await close(file);
     },
+    keepPart: () => close(`${file}.partial`),
     discard: async () => {
       await handle.close();
       await rm(beside, { force: true });

@@ -123,17 +123,18 @@ async function score(
         `no reply of ${done.length === 1 ? 'this trial' : 'these trials'} has its exact ids: its server gave none (vLLM does, by return_token_ids)`,
       );
     }
+    await out?.keep();
+    if (options.out !== undefined) note(`scores of ${done.length} trials written to ${options.out}`);
+    report(sweep, { options, done, lines });
   } catch (error) {
+    if (!done.some(hasIds)) await out?.discard();
+    else if (out !== null)
+      note(`scores of ${done.length} of ${trials.length} trials are in ${await out.keepPart()}`);
     if (interrupt.signal.aborted) throw new InputError('interrupted', exitCodes.interrupted);
     throw error;
   } finally {
     interrupt.off();
     await scorer.close();
-    if (!done.some(hasIds)) await out?.discard();
-    else {
-      await out?.keep();
-      report(sweep, { options, done, lines });
-    }
   }
 }
 
@@ -149,7 +150,6 @@ function report(
     readonly lines: readonly SequenceScoreLine[];
   },
 ): void {
-  if (options.out !== undefined) note(`scores of ${done.length} trials written to ${options.out}`);
   if (options.json === true) {
     const scores = options.out === undefined ? { scores: lines } : {};
     printJson({
@@ -189,7 +189,7 @@ export function scoreCommand(): Command {
         'ids is one request; docs/token-ids.md has the fields.',
         '',
         'Exits 0 where all is scored, 3 where some is not (each trial says why), 2 on bad input, 69 where the endpoint is not there.',
-        'What was scored before an end is kept.',
+        'What was scored before an end lies in FILE.partial; FILE itself is left as it was.',
       ].join('\n'),
     )
     .action(async (sweep: string, names: string[], options: ScoreOptions) => {

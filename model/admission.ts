@@ -1,7 +1,7 @@
 // Who may ask one replica, and when: its circuit, its limit and the delay that it named, over one process.
 import { fullJitterMs, type Backoff } from '../domain/backoff.ts';
 import { ClassifiedError } from '../domain/errors.ts';
-import { Circuit } from './circuit.ts';
+import { Circuit, type Attempt } from './circuit.ts';
 import { defaultMaximum, Limiter } from './limiter.ts';
 import { ModelTrouble } from './trouble.ts';
 
@@ -38,9 +38,17 @@ export interface Admitted {
   readonly begun: () => void;
   /** `firstTokenMs` null: an answer without a token, such as a refusal of what was asked. */
   readonly answered: (firstTokenMs: number | null) => void;
-  readonly failed: (error: unknown) => void;
+  /** `sessionId`: whose request it was. */
+  readonly failed: (error: unknown, sessionId: string) => void;
   /** Its caller ended it. */
   readonly dropped: () => void;
+}
+
+interface FailedRequest {
+  readonly sessionId: string;
+  readonly begunAtMs: number;
+  readonly begun: boolean;
+  readonly attempt: Attempt | null;
 }
 
 export class Admission {
@@ -77,7 +85,8 @@ export class Admission {
   }
 
   /**
-   * Waits to be let in. `probing`: an open circuit is tried now, whatever is left of its time.
+   * Waits to be let in. `probing`: now, past whoever waits and whatever an open circuit has left of its time; only a
+   * long delay that the server named is kept to.
    * @throws ReplicaLeft where the replica is not to be asked, or comes to be while this waits; the signal's reason
    */
   async enter(signal?: AbortSignal, probing = false): Promise<Admitted> {
@@ -87,14 +96,13 @@ export class Admission {
     if (left !== null && (named || !probing)) throw left;
     signal?.throwIfAborted();
     const trying = !this.#circuit.closed;
-    if (trying) {
-      this.#circuit.try();
-      this.#limiter.enterNow();
-    } else await this.#limiter.enter(signal);
-    return this.#admit(askedAtMs, trying);
+    const attempt = trying ? this.#circuit.try() : null;
+    if (trying || probing) this.#limiter.enterNow();
+    else await this.#limiter.enter(signal);
+    return this.#admit(askedAtMs, attempt);
   }
 
-  #admit(askedAtMs: number, trying: boolean): Admitted {
+  #admit(askedAtMs: number, attempt: Attempt | null): Admitted {
     const begunAtMs = this.#nowMs();
     let begun = false;
     return {
@@ -109,27 +117,30 @@ export class Admission {
         this.#limiter.answered(begunAtMs, firstTokenMs);
         this.#limiter.leave();
       },
-      failed: (error) => {
-        this.#failed(error, { begunAtMs, begun });
+      failed: (error, sessionId) => {
+        this.#failed(error, { sessionId, begunAtMs, begun, attempt });
         this.#limiter.leave();
       },
       dropped: () => {
-        if (trying) this.#circuit.dropped();
+        this.#circuit.dropped(attempt);
         this.#limiter.leave();
       },
     };
   }
 
-  #failed(error: unknown, { begunAtMs, begun }: { begunAtMs: number; begun: boolean }): void {
+  #failed(error: unknown, { sessionId, begunAtMs, begun, attempt }: FailedRequest): void {
     this.#lastFailure = error instanceof Error ? error.message : String(error);
     if (error instanceof ModelTrouble && error.kind === 'overloaded') {
       // It answered, if only to ask for less.
       this.#circuit.answered();
       this.#overloaded(error, begunAtMs);
     } else if (error instanceof ModelTrouble) {
-      this.#circuit.failed(error.kind === 'hung' && !begun);
+      // Its cause is what became of the connection: an answer of the server has none.
+      const unanswered = error.cause !== undefined && !begun;
+      const session = unanswered ? null : sessionId;
+      this.#circuit.failed({ session, grave: error.kind === 'hung' && !begun, attempt });
     } else if (error instanceof ClassifiedError && error.failureClass === 'StreamBroken') {
-      this.#circuit.failed(false);
+      this.#circuit.failed({ session: sessionId, grave: false, attempt });
     } else {
       this.#circuit.answered();
     }

@@ -23,7 +23,7 @@ import {
 import { chatBody, samplingOf } from './request.ts';
 import { RequestClock, type ModelTimeouts } from './request-clock.ts';
 import { tokenize, type TokenizeInput, type Tokenized } from './tokenize.ts';
-import { openWire, type WireOptions } from './wire.ts';
+import { headerOf, openWire, readBody, type WireOptions } from './wire.ts';
 import { ModelTrouble } from './trouble.ts';
 
 export interface AskInput {
@@ -41,6 +41,8 @@ export interface AskInput {
   readonly signal?: AbortSignal;
   /** Called once, when the first token has come: the agent's clock is charged from there. */
   readonly onFirstToken?: () => void;
+  /** Called for each event of the stream that brings tokens, the first one too. */
+  readonly onToken?: () => void;
 }
 
 export interface ModelClient {
@@ -63,29 +65,11 @@ const longestErrorBytes = 64 * 1024;
 
 type HttpResponse = Dispatcher.ResponseData;
 
-const headerOf =
-  (response: HttpResponse) =>
-  (name: string): string | null => {
-    const value = response.headers[name];
-    return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
-  };
-
-/** The beginning of a body, as text: what a person may need to see of a refusal. */
-async function readBounded(response: HttpResponse): Promise<string> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of response.body as AsyncIterable<Buffer>) {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes >= longestErrorBytes) break;
-  }
-  return Buffer.concat(parts).toString('utf8');
-}
-
 interface Reading {
   readonly elapsedMs: () => number;
   readonly timeouts: ModelTimeouts;
   readonly onFirstToken: (() => void) | undefined;
+  readonly onToken: (() => void) | undefined;
 }
 
 /** Reads a stream of events into the assembly, to its end. */
@@ -93,7 +77,7 @@ async function readStream(
   response: HttpResponse,
   assembly: ReplyAssembly,
   clock: RequestClock,
-  { elapsedMs, timeouts, onFirstToken }: Reading,
+  { elapsedMs, timeouts, onFirstToken, onToken }: Reading,
 ): Promise<void> {
   let begun = false;
   const tooLong = new BrokenReply(`an event is longer than ${longestEventChars} characters`);
@@ -108,6 +92,7 @@ async function readStream(
         begun = true;
         onFirstToken?.();
       }
+      if (progress !== 'other') onToken?.();
       if (assembly.complete) clock.arm(timeouts.trailingMs, 'the end of the stream');
       else if (begun) clock.arm(timeouts.stallMs, 'the next token');
     },
@@ -134,7 +119,7 @@ function decode(decoder: TextDecoder, part: Buffer): string {
 
 /** What an answer that is no event stream means. */
 async function refuse(asked: Asked, response: HttpResponse): Promise<Error> {
-  const body = await readBounded(response);
+  const { text: body } = await readBody(response, longestErrorBytes);
   if (response.statusCode !== 200) {
     const retryAfterMs = readRetryAfterMs(headerOf(response), Date.now());
     return refusalOf(asked, response.statusCode, body, retryAfterMs);
@@ -165,6 +150,7 @@ export function createModelClient(options: WireOptions): ModelClient {
     maxTokens,
     signal,
     onFirstToken,
+    onToken,
   }: AskInput): Promise<RawAnswer> => {
     const sampling = {
       ...samplingOf(options.sampling, attempt),
@@ -198,7 +184,7 @@ export function createModelClient(options: WireOptions): ModelClient {
       const isStream = /^text\/event-stream\b/i.test(headerOf(response)('content-type') ?? '');
       if (response.statusCode !== 200 || !isStream) throw await refuse(asked, response);
       streaming = true;
-      await readStream(response, assembly, clock, { elapsedMs, timeouts, onFirstToken });
+      await readStream(response, assembly, clock, { elapsedMs, timeouts, onFirstToken, onToken });
     } catch (error) {
       signal?.throwIfAborted();
       // A reply that has its end is whole, whatever becomes of the connection after it.

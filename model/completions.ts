@@ -46,20 +46,21 @@ export function answerInIds(answer: RawAnswer, { ids, thinkTags }: PromptInIds, 
     throw new ClassifiedError('ConfigInvalid', describe(asked, what));
   }
   const promptIds = answer.promptIds ?? [...ids];
-  return { ...answer, promptIds, ...(thinkTags === null ? {} : splitThinking(answer.text, thinkTags)) };
+  return { ...answer, promptIds, ...(thinkTags === null ? {} : splitThinking(answer, thinkTags)) };
 }
 
 /**
  * What stands before the closing tag is thinking, whether the reply opened it or the template did. A reply that opened it
- * and never closed it is all thinking.
+ * and never closed it is all thinking; one that was cut before any closing tag as well: who opened it is not known, and a
+ * thought must not be taken for an answer.
  */
 export function splitThinking(
-  text: string,
+  { text, finishReason }: Pick<RawAnswer, 'text' | 'finishReason'>,
   [open, close]: readonly [string, string],
 ): { readonly text: string; readonly reasoning: string | null } {
   const opened = text.trimStart().startsWith(open);
   const inside = opened ? text.slice(text.indexOf(open) + open.length) : text;
   const at = inside.indexOf(close);
   if (at !== -1) return { reasoning: inside.slice(0, at), text: inside.slice(at + close.length) };
-  return opened ? { reasoning: inside, text: '' } : { reasoning: null, text };
+  return opened || finishReason === 'length' ? { reasoning: inside, text: '' } : { reasoning: null, text };
 }

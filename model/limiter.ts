@@ -30,6 +30,8 @@ export class Limiter {
   #timer: NodeJS.Timeout | undefined;
   /** Requests that began before it tell what is known already. */
   #shrunkAtMs = -Infinity;
+  /** Answers to requests that began after it. */
+  #answers = 0;
 
   constructor(maximum: number, nowMs: () => number) {
     this.#maximum = maximum;
@@ -77,7 +79,7 @@ export class Limiter {
     }
   }
 
-  /** Takes a place though there may be none: for the one request that tries whether a server is back. */
+  /** Takes a place though there may be none: for a request that tries whether a server is back. */
   enterNow(): void {
     this.#inFlight += 1;
   }
@@ -91,8 +93,11 @@ export class Limiter {
   /** An answer came whole. `firstTokenMs` null: nothing was streamed. */
   answered(begunAtMs: number, firstTokenMs: number | null): void {
     if (begunAtMs < this.#shrunkAtMs) return;
-    if (firstTokenMs !== null && this.#trend.take(firstTokenMs)) {
-      this.#shrink(shrink.slow, Math.min(slowFloor, this.#limit));
+    this.#answers += 1;
+    if (firstTokenMs !== null && this.#trend.take(firstTokenMs, this.#limit)) {
+      // Once a round: what the last time brought about is not seen before.
+      if (this.#answers >= this.limit)
+        this.#shrinkTo(Math.max(Math.min(slowFloor, this.#limit), this.#limit * shrink.slow));
       return;
     }
     // A limit that nobody meets has shown nothing.
@@ -104,7 +109,8 @@ export class Limiter {
 
   /** The server asked for less. */
   overloaded(begunAtMs: number): void {
-    if (begunAtMs >= this.#shrunkAtMs) this.#shrink(shrink.refused, 1);
+    if (begunAtMs < this.#shrunkAtMs) return;
+    this.#shrinkTo(Math.max(1, Math.min(this.#limit, this.#inFlight) * shrink.refused));
   }
 
   /** Nothing is sent for so long. */
@@ -118,9 +124,10 @@ export class Limiter {
     this.#admit();
   }
 
-  #shrink(factor: number, floor: number): void {
-    this.#limit = Math.max(floor, Math.min(this.#limit, this.#inFlight) * factor);
+  #shrinkTo(limit: number): void {
+    this.#limit = limit;
     this.#shrunkAtMs = this.#nowMs();
+    this.#answers = 0;
     this.#trend.settle();
   }
 

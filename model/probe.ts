@@ -7,6 +7,7 @@ import { ModelListSchema, VersionSchema, type ModelCard } from './chunks.ts';
 import type { Endpoint } from './endpoint.ts';
 import { connectionFault, ContextOverflow, describe, parseJson, refusalOf, type Asked } from './refusals.ts';
 import { ModelTrouble } from './trouble.ts';
+import { headerOf, readBody } from './wire.ts';
 
 export interface ModelProbe {
   /** vLLM's max_model_len in tokens; null where the server does not tell. */
@@ -37,21 +38,12 @@ async function read(input: ProbeInput, url: URL, signal: AbortSignal): Promise<A
     headers: { ...input.headers, accept: 'application/json' },
     signal,
   });
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of response.body as AsyncIterable<Buffer>) {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes > longestListBytes) throw new Error(`the answer is longer than ${longestListBytes} bytes`);
-  }
-  const retryAfter = response.headers['retry-after'];
+  const { text, whole } = await readBody(response, longestListBytes);
+  if (!whole) throw new Error(`the answer is longer than ${longestListBytes} bytes`);
   return {
     status: response.statusCode,
-    body: Buffer.concat(parts).toString('utf8'),
-    retryAfterMs: readRetryAfterMs(
-      (name) => (name === 'retry-after' && typeof retryAfter === 'string' ? retryAfter : null),
-      Date.now(),
-    ),
+    body: text,
+    retryAfterMs: readRetryAfterMs(headerOf(response), Date.now()),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Sampling } from '../domain/sweep.ts';
 import { wireErrorOf, type WireError } from './chunks.ts';
 import { contextLengthIn, saysOverflow } from './overflow.ts';
 import { samplingNames } from './request.ts';
-import { ModelTrouble, troubleOfStatus } from './trouble.ts';
+import { HttpRefusal, ModelTrouble, troubleOfStatus } from './trouble.ts';
 
 /** The prompt does not fit: an answer and no failure, so it is told apart by its type. */
 export class ContextOverflow extends Error {
@@ -85,7 +85,7 @@ function failureOfStatus({ status, error, said, retryAfterMs }: Refusal, message
   const options = retryAfterMs === null ? {} : { retryAfterMs };
   return failureClass === 'ModelUnavailable'
     ? new ModelTrouble(troubleOfStatus(status, said, retryAfterMs), message, options)
-    : new ClassifiedError(failureClass, message, options);
+    : new HttpRefusal(failureClass, status, message, options);
 }
 
 /**

@@ -1,4 +1,5 @@
 // One model behind several servers: a session keeps to one of them, and goes to its next where that one cannot serve.
+import { ClassifiedError } from '../domain/errors.ts';
 import type { RawAnswer } from './answer.ts';
 import { ReplicaLeft, type Admission } from './admission.ts';
 import { createModelClient, type AskInput, type ModelClient } from './client.ts';
@@ -6,7 +7,7 @@ import { readEndpoint } from './endpoint.ts';
 import type { ModelProbe } from './probe.ts';
 import { preferenceOf } from './rendezvous.ts';
 import type { TokenizeInput, Tokenized } from './tokenize.ts';
-import { ModelTrouble } from './trouble.ts';
+import { HttpRefusal, ModelTrouble } from './trouble.ts';
 import type { WireOptions } from './wire.ts';
 
 export interface ReplicatedOptions extends Omit<WireOptions, 'url'> {
@@ -30,7 +31,10 @@ export interface ReplicatedAsk extends AskInput {
 }
 
 export interface ReplicatedClient extends Omit<ModelClient, 'ask' | 'tokenize' | 'probe'> {
-  /** As ModelClient.ask. Where every server is left for now it fails at once, as ModelUnavailable. */
+  /**
+   * As ModelClient.ask. Where every server is left for now it fails at once, as ModelUnavailable; a server that refuses
+   * is one that is away, for as long as not all of them do.
+   */
   ask(input: ReplicatedAsk): Promise<RawAnswer>;
   /** As ModelClient.tokenize, of the session's own server, or the next that answers: all have one template. */
   tokenize(input: TokenizeInput): Promise<Tokenized>;
@@ -41,10 +45,22 @@ export interface ReplicatedClient extends Omit<ModelClient, 'ask' | 'tokenize' |
   probe(signal?: AbortSignal, sessionId?: string): Promise<ReplicatedProbe>;
 }
 
+/** A server that is there and serves nobody here, or not this model, as a gateway in a rollout: others may. */
+class ReplicaRefuses extends ModelTrouble {
+  readonly refusal: ClassifiedError;
+
+  constructor(refusal: ClassifiedError) {
+    super('away', refusal.message);
+    this.refusal = refusal;
+  }
+}
+
 interface Replica {
   readonly shown: string;
   readonly client: ModelClient;
   readonly admission: Admission;
+  /** There are others: what it refuses may be had from them. */
+  readonly among: boolean;
 }
 
 /** @throws InputError where a URL is no http(s) URL */
@@ -57,6 +73,7 @@ export function createReplicatedClient({
     shown: readEndpoint(url).shown,
     client: createModelClient({ ...options, url }),
     admission: admissionOf(url),
+    among: urls.length > 1,
   }));
 
   const ask = async ({ probing = false, ...input }: ReplicatedAsk): Promise<RawAnswer> => {
@@ -98,10 +115,11 @@ export function createReplicatedClient({
       preferred.filter(({ admission }) => (admission.left === null) === wanted),
     );
     const troubles: ModelTrouble[] = [];
-    for (const { client } of [...(here ?? []), ...(left ?? [])]) {
+    for (const replica of [...(here ?? []), ...(left ?? [])]) {
       try {
-        return await asking(client);
-      } catch (error) {
+        return await asking(replica.client);
+      } catch (reason) {
+        const error = failureAt(replica, reason);
         if (!(error instanceof ModelTrouble)) throw error;
         troubles.push(error);
       }
@@ -140,12 +158,21 @@ export function createReplicatedClient({
   };
 }
 
+/** What a failure means where others are left to ask: there a refusal is no more than that one is away. */
+function failureAt({ among }: Replica, error: unknown): unknown {
+  if (!among || !(error instanceof ClassifiedError)) return error;
+  const { failureClass } = error;
+  const refuses =
+    failureClass === 'ModelNotFound' ||
+    failureClass === 'Forbidden' ||
+    // No such route; other settings that cannot work are refused by all.
+    (failureClass === 'ConfigInvalid' && error instanceof HttpRefusal && error.status === 404);
+  return refuses ? new ReplicaRefuses(error) : error;
+}
+
 /** The answer of one replica, or the trouble that lets the next one be asked. */
-async function askOne(
-  { client, admission }: Replica,
-  input: AskInput,
-  probing = false,
-): Promise<RawAnswer | ModelTrouble> {
+async function askOne(replica: Replica, input: AskInput, probing = false): Promise<RawAnswer | ModelTrouble> {
+  const { client, admission } = replica;
   const { signal } = input;
   let begun = false;
   let admitted: Awaited<ReturnType<Admission['enter']>>;
@@ -166,28 +193,30 @@ async function askOne(
     });
     admitted.answered(answer.times.firstTokenMs);
     return { ...answer, times: { ...answer.times, queuedMs: admitted.queuedMs } };
-  } catch (error) {
+  } catch (reason) {
+    const error = failureAt(replica, reason);
     if (signal?.aborted === true) admitted.dropped();
-    else admitted.failed(error);
+    else admitted.failed(error, input.sessionId);
     // A server that asks for less is the one whose cache is warm; and of a reply that has begun time is charged.
     const elsewhere = error instanceof ModelTrouble && error.kind !== 'overloaded' && !begun;
     if (elsewhere && signal?.aborted !== true) return error;
-    throw error;
+    throw reason;
   }
 }
 
 /** What all of them together come to. */
-function together(servedName: string, troubles: readonly ModelTrouble[]): ModelTrouble {
+function together(servedName: string, troubles: readonly ModelTrouble[]): ClassifiedError {
   const [only, ...others] = troubles;
   if (only !== undefined && others.length === 0) return only;
+  const refusals = troubles.filter((trouble) => trouble instanceof ReplicaRefuses);
   const delays = troubles.map(({ retryAfterMs }) => retryAfterMs);
   const said = troubles.map(({ message }) => message).join('; ');
-  return new ModelTrouble(
-    'away',
-    `model ${servedName}: none of its ${troubles.length} endpoints serves: ${said}`,
-    {
-      cause: only,
-      ...(delays.every((delay) => delay !== null) ? { retryAfterMs: Math.min(...delays) } : {}),
-    },
-  );
+  const message = `model ${servedName}: none of its ${troubles.length} endpoints serves: ${said}`;
+  const [refused] = refusals;
+  if (refused !== undefined && refusals.length === troubles.length)
+    return new ClassifiedError(refused.refusal.failureClass, message, { cause: refused.refusal });
+  return new ModelTrouble('away', message, {
+    cause: only,
+    ...(delays.every((delay) => delay !== null) ? { retryAfterMs: Math.min(...delays) } : {}),
+  });
 }

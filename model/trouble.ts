@@ -1,5 +1,6 @@
 // Why a server gave no answer: its class says what the trial does, the kind where the next request goes.
 import { ClassifiedError } from '../domain/errors.ts';
+import type { FailureClass } from '../domain/failures.ts';
 
 /**
  * `overloaded`: it is there and asks for less. `away`: no connection, or a server that cannot serve. `hung`: nothing
@@ -14,6 +15,21 @@ export class ModelTrouble extends ClassifiedError {
   constructor(kind: TroubleKind, message: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
     super('ModelUnavailable', message, options);
     this.kind = kind;
+  }
+}
+
+/** A refusal that says more than that the server is away, with its HTTP status. */
+export class HttpRefusal extends ClassifiedError {
+  readonly status: number;
+
+  constructor(
+    failureClass: FailureClass,
+    status: number,
+    message: string,
+    options: { retryAfterMs?: number } = {},
+  ) {
+    super(failureClass, message, options);
+    this.status = status;
   }
 }
 

@@ -75,15 +75,27 @@ export interface WholeRequest {
 /** Of a body that is read whole: the logprobs of the longest context are some tens of MiB. */
 const longestBodyBytes = 256 * 1024 ** 2;
 
-async function readWhole(response: Dispatcher.ResponseData): Promise<string> {
+/** The headers of an answer, by their names in lower case; null where there is none. */
+export const headerOf =
+  ({ headers }: Pick<Dispatcher.ResponseData, 'headers'>) =>
+  (name: string): string | null => {
+    const value = headers[name];
+    return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
+  };
+
+/** A body as text, no more of it than so many bytes; `whole` false where there was more. */
+export async function readBody(
+  { body }: Pick<Dispatcher.ResponseData, 'body'>,
+  longestBytes: number,
+): Promise<{ readonly text: string; readonly whole: boolean }> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  for await (const part of response.body as AsyncIterable<Buffer>) {
+  for await (const part of body as AsyncIterable<Buffer>) {
     parts.push(part);
     bytes += part.length;
-    if (bytes > longestBodyBytes) throw new Error(`the answer is longer than ${longestBodyBytes} bytes`);
+    if (bytes > longestBytes) break;
   }
-  return Buffer.concat(parts).toString('utf8');
+  return { text: Buffer.concat(parts).toString('utf8'), whole: bytes <= longestBytes };
 }
 
 /**
@@ -110,12 +122,13 @@ export async function postWhole(
       body: JSON.stringify(body),
       signal: clock.signal,
     });
-    const text = await readWhole(response);
+    const { text, whole } = await readBody(response, longestBodyBytes);
     if (response.statusCode !== 200) {
-      const retryAfter = response.headers['retry-after'];
-      const header = typeof retryAfter === 'string' ? retryAfter : null;
-      const retryAfterMs = readRetryAfterMs((name) => (name === 'retry-after' ? header : null), Date.now());
-      throw refusalOf(asked, response.statusCode, text, retryAfterMs);
+      throw refusalOf(asked, response.statusCode, text, readRetryAfterMs(headerOf(response), Date.now()));
+    }
+    if (!whole) {
+      const what = `the answer is longer than ${longestBodyBytes} bytes`;
+      throw new ClassifiedError('Unexpected', describe(asked, what));
     }
     const value = parseJson(text);
     const error = wireErrorOf(value);

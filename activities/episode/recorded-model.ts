@@ -17,9 +17,6 @@ import { findContext, readContext } from './recorded-context.ts';
 import { promptInIds } from './tokens-in.ts';
 import { digestOf, replies } from './turn-records.ts';
 
-/** What setTimeout takes; a longer one would fire at once. */
-const longestTimerMs = 2 ** 31 - 1;
-
 /** One call: what was asked, and as which. */
 interface Asked {
   readonly messages: readonly ChatMessage[];
@@ -69,7 +66,7 @@ export class RecordedModel implements Model {
       const { records, clock } = this.#session;
       const known = await records.find(replies, call, requestDigest);
       // Before the first reply: what is told later may be of another server.
-      if (known === null && call === 0) await this.#readContext();
+      if (known === null && call === 0) await this.#askServing();
       const record =
         known ??
         (await records.write(
@@ -100,6 +97,15 @@ export class RecordedModel implements Model {
     return this.#context?.serving;
   }
 
+  /** A fact beside the verdict: a server that does not tell it may give its reply all the same. */
+  async #askServing(): Promise<void> {
+    try {
+      await this.#readContext();
+    } catch (error) {
+      if (!(error instanceof ClassifiedError) || error.failureClass !== 'ModelUnavailable') throw error;
+    }
+  }
+
   async #readContext(): Promise<ContextRecord> {
     const { client, sessionId } = this.#options;
     return (this.#context ??= await readContext(this.#session, async (signal) =>
@@ -107,21 +113,25 @@ export class RecordedModel implements Model {
     ));
   }
 
-  /** Asks the server. The time that is left runs from the first token on; when it is used up, the reply is cut. */
+  /**
+   * Asks the server. The time that is left runs from the first token on; the first one that comes when it is used up cuts
+   * the reply. A server that has gone silent cuts nothing: its stream breaks, and the turn is asked again.
+   */
   async #askNow(messages: readonly ChatMessage[], offer: ToolOffer | undefined): Promise<Recorded> {
     const { clock, signal, now } = this.#session;
     const startedAt = now().toISOString();
     const deadline = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
+    let firstMs: number | null = null;
     const input: AskInput = {
       messages,
       ...(offer === undefined ? {} : { offer }),
       sessionId: this.#options.sessionId,
       attempt: this.#options.attempt,
       signal: AbortSignal.any([signal, deadline.signal]),
-      onFirstToken: () => {
-        if (clock.countsTokens) return;
-        timer = setTimeout(() => deadline.abort(new TimeUp()), Math.min(clock.remainingMs, longestTimerMs));
+      onToken: () => {
+        const nowMs = performance.now();
+        firstMs ??= nowMs;
+        if (!clock.countsTokens && nowMs - firstMs > clock.remainingMs) deadline.abort(new TimeUp());
       },
     };
     try {
@@ -131,8 +141,6 @@ export class RecordedModel implements Model {
     } catch (error) {
       if (deadline.signal.aborted && !signal.aborted) return cutReply(startedAt, clock.remainingMs);
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -62,7 +62,6 @@ async function play(turns: number, prefix: string): Promise<{ most: number; ids:
           client.ask({
             ...input,
             onFirstToken: () => {
-              input.onFirstToken?.();
               // With the whole prompt's ids read and nothing of them let go yet.
               if (calls % 16 === 0 || calls === turns) look();
             },

@@ -5,7 +5,8 @@ import type { PlainCommand } from '../../domain/ports.ts';
  * Takes the command from stdin and the state that the last call left from the file that it is given, and leaves the
  * next one however the command ends, unless it is killed or replaces the shell. The state is what can be written
  * down: directory, variables, umask, options; under bash also functions, aliases and shopt. What most depends on comes
- * first, and aliases act on the command alone: on no word of ours, and none of the state's.
+ * first. Aliases act on the command alone: on no word of ours, and none of the state's. It is written in a substitution,
+ * where bash has some options off: their flags are taken before it.
  */
 const call = `exec 2>&1
 __passband_command=$(cat; printf x)
@@ -18,9 +19,11 @@ __passband_write() {
   printf '__passband_options() {\\n'
   set +o
   set +eux
+  case $__passband_flags in *e*) printf 'set -e\\n' ;; esac
+  case $__passband_flags in *m*) printf 'set -m\\n' ;; esac
   [ -z "\${BASH_VERSION-}" ] || shopt -p expand_aliases
   printf '}\\n'
-  unset -v __passband_command
+  unset -v __passband_command __passband_flags
   unset -f __passband_save __passband_write
   printf 'umask %s\\n' "$(\\umask)"
   __passband_rest=$PWD
@@ -48,6 +51,7 @@ __passband_write() {
 }
 __passband_save() {
   unset -f __passband_save
+  __passband_flags=$-
   __passband_text=$(__passband_write)
   set +eux
   if printf '%s\\n' "$__passband_text" >|"$1.new" && command -p mv -f -- "$1.new" "$1"; then :; else

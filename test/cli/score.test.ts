@@ -1,5 +1,5 @@
 // Scoring over real HTTP: every sampled id of a stored trial gets its logprob, and what is not scored is said by name.
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -212,7 +212,7 @@ describe('passband score', () => {
     expect([asked, (await written()).map(({ outcome }) => outcome)]).toEqual([2, ['scored']]);
   });
 
-  it('keeps what was scored where the endpoint goes away, and says so', async () => {
+  it('keeps what was scored beside the file where the endpoint goes away, and an earlier file as it was', async () => {
     await sweepOf(whole, whole);
     scripted = await startScriptedServer();
     let asked = 0;
@@ -225,9 +225,11 @@ describe('passband score', () => {
       const answer = await fetch(`${teacher.url}/completions`, { method: 'POST', body });
       response.end(await answer.text());
     });
+    await writeFile(file(), 'an earlier one');
     const args = ['--endpoint', scripted.url, '--out', file(), '--concurrency', '1'];
     expect((await run(...args)).error).toMatchObject({ failureClass: 'ModelUnavailable' });
-    expect(await written()).toHaveLength(1);
+    expect(await readFile(file(), 'utf8')).toBe('an earlier one');
+    expect((await readFile(`${file()}.partial`, 'utf8')).trim().split('\n')).toHaveLength(1);
   });
 
   it('refuses a trial without ids, in one line', async () => {

@@ -180,5 +180,16 @@ it.each([
   ['b', null, 'b'],
   ['<think>a</think>b</think>', 'a', 'b</think>'],
 ])('%j is thinking %j before the text %j', (text, reasoning, rest) => {
-  expect(splitThinking(text, tags)).toEqual({ reasoning, text: rest });
+  expect(splitThinking({ text, finishReason: 'stop' }, tags)).toEqual({ reasoning, text: rest });
+});
+
+it('a reply that was cut before any closing tag is thinking: the template may have opened it', () => {
+  expect(splitThinking({ text: 'rm -rf', finishReason: 'length' }, tags)).toEqual({
+    reasoning: 'rm -rf',
+    text: '',
+  });
+  expect(splitThinking({ text: 'a</think>b', finishReason: 'length' }, tags)).toEqual({
+    reasoning: 'a',
+    text: 'b',
+  });
 });

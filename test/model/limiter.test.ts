@@ -27,6 +27,20 @@ function crowd(
 }
 const settle = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
 
+/** Rounds that fill the limit, each answer with a first token of its own. */
+async function steadily(limiter: Limiter, rounds: number, firstTokenMs: () => number): Promise<void> {
+  for (let n = 0; n < rounds; n += 1) {
+    const crowdSize = limiter.limit;
+    for (let at = 0; at < crowdSize; at += 1) await limiter.enter();
+    const begunAtMs = Date.now();
+    await vi.advanceTimersByTimeAsync(10);
+    for (let at = 0; at < crowdSize; at += 1) {
+      limiter.answered(begunAtMs, firstTokenMs());
+      limiter.leave();
+    }
+  }
+}
+
 /** One request at a time, from its beginning to its answer after `ms`. */
 async function answer(limiter: Limiter, ms: number, others = 0): Promise<void> {
   for (let n = 0; n <= others; n += 1) await limiter.enter();
@@ -138,6 +152,52 @@ describe('the limit', () => {
     const slow = limiterOf(16);
     for (let n = 0; n < 20; n += 1) await answer(slow, 4_000, 15);
     expect(slow.limit).toBe(16);
+  });
+
+  it.each<[string, (unit: number) => number]>([
+    ['one in twenty is a cold prefill', (unit) => (unit < 0.05 ? 5_000 : 150)],
+    ['one in ten is a compaction', (unit) => (unit < 0.1 ? 3_000 : 150)],
+    ['two in five are cold', (unit) => (unit < 0.4 ? 5_000 : 150)],
+    ['they are spread wide', (unit) => 400 * Math.exp(1.2 * Math.tan(2.6 * (unit - 0.5)))],
+  ])('is not shrunk by first tokens of which some always come late: %s', async (_, firstTokenMs) => {
+    const limiter = limiterOf(160);
+    let state = 1;
+    const unit = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+    let least = limiter.limit;
+    for (let n = 0; n < 60; n += 1) {
+      await steadily(limiter, 5, () => firstTokenMs(unit()));
+      least = Math.min(least, limiter.limit);
+    }
+    expect(least).toBeGreaterThanOrEqual(128);
+  });
+
+  it('shrinks to about what the server has places for, where whatever is over that waits there', async () => {
+    const limiter = limiterOf(128);
+    for (let n = 0; n < 20; n += 1) await answer(limiter, 150, 31);
+    const waitMs = (n: number): number => 150 + Math.max(0, (n - 48) / 48) * 8_000;
+    for (let n = 0; n < 12; n += 1) await answer(limiter, waitMs(limiter.limit), limiter.limit - 1);
+    expect(limiter.limit).toBeLessThan(80);
+    expect(limiter.limit).toBeGreaterThan(30);
+  });
+
+  it('is shrunk by slowness once a round, and does not grow meanwhile', async () => {
+    const limiter = limiterOf(100);
+    for (let n = 0; n < 10; n += 1) await answer(limiter, 150, 99);
+    await answer(limiter, 5_000, 99);
+    expect(limiter.limit).toBe(80);
+    for (let n = 0; n < 79; n += 1) await limiter.enter();
+    const begunAtMs = Date.now();
+    for (let n = 0; n < 79; n += 1) limiter.answered(begunAtMs, 5_000);
+    expect(limiter.limit).toBe(80);
+    limiter.answered(begunAtMs, 5_000);
+    expect(limiter.limit).toBe(64);
+  });
+
+  it('is not taken away by slowness that a few requests meet: they did not bring it about', async () => {
+    const limiter = limiterOf(128);
+    for (let n = 0; n < 200; n += 1) await answer(limiter, 60);
+    for (let n = 0; n < 400; n += 1) await answer(limiter, 2_000);
+    expect(limiter.limit).toBeGreaterThan(64);
   });
 
   it('follows first tokens that come later bit by bit, as prompts grow', async () => {

@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClassifiedError } from '../../domain/errors.ts';
 import { Admission } from '../../model/admission.ts';
+import { readEndpoint } from '../../model/endpoint.ts';
+import { preferenceOf } from '../../model/rendezvous.ts';
 import { createReplicatedClient, type ReplicatedAsk, type ReplicatedClient } from '../../model/replicas.ts';
 import {
   chunk,
@@ -71,6 +73,25 @@ async function failureOf(asking: Promise<unknown>): Promise<ClassifiedError> {
   return error;
 }
 
+/** Of a server that is there and serves nobody, or not this model: a gateway in a rollout. */
+const refusals: [string, Script, string][] = [
+  ['refuses its key', reply(403, '{"error":{"message":"forbidden"}}'), 'Forbidden'],
+  [
+    'does not serve the model',
+    reply(404, '{"error":{"message":"The model `tiny` does not exist.","code":404}}'),
+    'ModelNotFound',
+  ],
+  ['has no such route', reply(404, '{"detail":"Not Found"}'), 'ConfigInvalid'],
+];
+
+/** Sessions whose own server that is. */
+const sessionsOf = (at: number): string[] =>
+  Array.from({ length: 60 }, (_, n) => `s/${n}`)
+    .filter(
+      (session) => preferenceOf(session, servers, ({ url }) => readEndpoint(url).shown)[0] === servers[at],
+    )
+    .slice(0, 8);
+
 describe('a session', () => {
   it('keeps to one server, and sessions are spread over all of them', async () => {
     const first = await Promise.all(Array.from({ length: 30 }, (_, n) => askedAt(`s/${n}`)));
@@ -117,12 +138,59 @@ describe('a session', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('is told by its address which server does not serve the model', async () => {
+  it.each(refusals)('goes to its next where its own alone %s, and its own is left', async (_, refusing) => {
     const home = await askedAt('s');
-    serverAt(home).use(reply(404, '{"error":{"message":"The model `tiny` does not exist.","code":404}}'));
-    const error = await failureOf(ask('s'));
-    expect(error.failureClass).toBe('ModelNotFound');
-    expect(error.message).toContain(serverAt(home).url);
+    serverAt(home).use(refusing);
+    const next = await askedAt('s');
+    expect(next).not.toBe(home);
+    await Promise.all(sessionsOf(home).map((session) => ask(session)));
+    expect(changes).toHaveLength(1);
+    const before = serverAt(home).seen.length;
+    expect(await askedAt('s')).toBe(next);
+    expect(serverAt(home).seen).toHaveLength(before);
+  });
+
+  it.each(refusals)('is told what each server says where every one %s', async (_, refusing, failureClass) => {
+    for (const server of servers) server.use(refusing);
+    for (const probing of [false, true]) {
+      const error = await failureOf(ask('s', { probing }));
+      expect(error.failureClass).toBe(failureClass);
+      for (const { url } of servers) expect(error.message).toContain(url);
+    }
+  });
+
+  it.each(refusals)(
+    'waits where one %s and the others are away: they may serve when they are back',
+    async (_, refusing) => {
+      const home = await askedAt('s');
+      for (const server of servers) server.use(reply(500, 'no'));
+      serverAt(home).use(refusing);
+      for (const probing of [false, true])
+        expect((await failureOf(ask('s', { probing }))).failureClass).toBe('ModelUnavailable');
+    },
+  );
+
+  it.each(refusals)(
+    'is refused by the only server that there is where it %s, and its circuit has no part in that',
+    async (_, refusing, failureClass) => {
+      const server = serverAt(0);
+      client = connect([server.url]);
+      server.use(refusing);
+      for (let n = 0; n < 8; n += 1) {
+        const error = await failureOf(ask(`s/${n}`));
+        expect(error.failureClass).toBe(failureClass);
+        expect(error.message).toContain(server.url);
+      }
+      expect(changes).toEqual([]);
+    },
+  );
+
+  it('is asked nowhere else where the refusal is of what was asked', async () => {
+    const home = await askedAt('s');
+    const sent = servers.map(({ seen }) => seen.length);
+    serverAt(home).use(reply(400, '{"error":{"message":"top_k is odd","param":"top_k"}}'));
+    expect((await failureOf(ask('s'))).failureClass).toBe('ConfigInvalid');
+    expect(servers.map(({ seen }, at) => seen.length - (sent[at] ?? 0)).filter((n) => n > 0)).toEqual([1]);
   });
 });
 
@@ -130,7 +198,7 @@ describe('a server that fails again and again', () => {
   const failing = async (): Promise<number> => {
     const home = await askedAt('s');
     serverAt(home).use(reply(500, 'no'));
-    for (let n = 0; n < 5; n += 1) await ask('s');
+    for (const session of sessionsOf(home).slice(0, 5)) await ask(session);
     return home;
   };
 
@@ -153,7 +221,7 @@ describe('a server that fails again and again', () => {
 
   it('among others that do leaves none: that is ModelUnavailable at once, with the time to wait, and nothing is sent', async () => {
     for (const server of servers) server.use(reply(500, 'no'));
-    for (let n = 0; n < 5; n += 1) await failureOf(ask('s'));
+    for (let n = 0; n < 5; n += 1) await failureOf(ask(`s/${n}`));
     const sent = servers.map(({ seen }) => seen.length);
     const error = await failureOf(ask('s'));
     expect(error.failureClass).toBe('ModelUnavailable');
@@ -167,7 +235,7 @@ describe('a server that fails again and again', () => {
 
   it('is tried all the same by a request that is to find out whether the model is back', async () => {
     for (const server of servers) server.use(reply(500, 'no'));
-    for (let n = 0; n < 5; n += 1) await failureOf(ask('s'));
+    for (let n = 0; n < 5; n += 1) await failureOf(ask(`s/${n}`));
     servers.forEach((server, at) => server.use(serves(`${at}`)));
     expect((await ask('probe', { probing: true })).kind).toBe('reply');
     expect(changes.at(-1)?.openMs).toBeNull();
@@ -181,6 +249,25 @@ describe('a server that fails again and again', () => {
       expect((await ask(session, { probing: true })).text).toBe('1');
       expect(performance.now() - before).toBeLessThan(300);
     }
+  });
+
+  it('for one session alone is asked by all others as before: it may lie in what that one asks', async () => {
+    for (const server of servers) {
+      server.use((response, seen) =>
+        (seen.body.includes('poison') ? reply(500, 'no') : serves('fine'))(response, seen),
+      );
+    }
+    const poison: ReplicatedAsk['messages'] = [{ role: 'user', content: 'poison' }];
+    for (let n = 0; n < 8; n += 1) await failureOf(ask('p', { messages: poison }));
+    expect(changes).toEqual([]);
+    expect((await ask('s')).text).toBe('fine');
+  });
+
+  it('by refusing connections is left, whoever asks', async () => {
+    const home = await askedAt('s');
+    await serverAt(home).close();
+    for (let n = 0; n < 5; n += 1) await ask('s');
+    expect(changes).toHaveLength(1);
   });
 
   it('is left after one request that hung', async () => {
@@ -292,6 +379,18 @@ describe('a probe', () => {
     expect(next.contextTokens).not.toBe(own);
     expect(next.away).toEqual([]);
   });
+
+  it.each(refusals)(
+    'of a session is answered by the next one where its own %s, and refused where that is all that there is',
+    async (_, refusing) => {
+      servers.forEach((server) => server.use(refusing));
+      expect((await failureOf(client.probe(undefined, 's'))).failureClass).not.toBe('ModelUnavailable');
+      serverAt(2).use(reply(200, list(9)));
+      for (const session of ['s', 't', 'u', 'v'])
+        expect((await client.probe(undefined, session)).contextTokens).toBe(9);
+      await expect(client.probe()).rejects.toThrow('HTTP 40');
+    },
+  );
 
   it('fails where one does not serve the model, and names it', async () => {
     servers.forEach((server) => server.use(reply(200, list(null))));

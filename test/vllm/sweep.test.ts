@@ -141,7 +141,7 @@ describe('a sweep with a real vLLM in a pod, which is killed in the middle', () 
     const names = verdicts.map((verdict) => `${nameOf(verdict)} ${verdict.trial.scaffold}`);
     expect(new Set(names).size).toBe(planned);
     for (const { ending, result } of verdicts) {
-      expect(['turn-limit', 'no-valid-call']).toContain(ending);
+      expect(['turn-limit', 'no-valid-call', 'out-of-output']).toContain(ending);
       expect(result).toBe('failed');
     }
   });

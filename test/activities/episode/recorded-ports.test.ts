@@ -253,7 +253,12 @@ describe('the tokens that a prompt may have', () => {
     'are no less asked for where the server says %s now: nothing is recorded that it did not tell',
     async (failure) => {
       const lost = await ports({ probe: () => Promise.reject(new ClassifiedError(failure, 'not now')) });
-      await expect(lost.model.promptTokensLimit()).rejects.toThrow('not now');
+      await expect(lost.model.promptTokensLimit()).rejects.toMatchObject({
+        failureClass: 'ModelUnavailable',
+        message: 'not now',
+      });
+      const asking = await ports({ probe: () => Promise.reject(new ClassifiedError(failure, 'not now')) });
+      expect(await asking.model.ask(say('a'))).toMatchObject({ kind: 'reply' });
       expect(await (await ports()).model.promptTokensLimit()).toBe(4_095);
     },
   );
@@ -316,11 +321,12 @@ describe("the agent's time", () => {
   it('C01: cuts a reply that is still running when the time is up, and charges exactly the limit', async () => {
     const { model, clock } = await ports({
       limitMs: 50,
-      ask: (input) => {
-        input.onFirstToken?.();
-        return new Promise((_resolve, reject) => {
-          input.signal?.addEventListener('abort', () => reject(input.signal?.reason as Error));
-        });
+      ask: async (input) => {
+        for (;;) {
+          input.onToken?.();
+          input.signal?.throwIfAborted();
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
       },
     });
     await expect(model.ask(say('a'))).rejects.toBeInstanceOf(TimeUp);
@@ -333,12 +339,28 @@ describe("the agent's time", () => {
     expect([next.asked, next.clock.chargedMs]).toEqual([[], 50]);
   });
 
+  it('cuts no reply of a server that has gone silent: its stream broke, and the turn is asked again', async () => {
+    const silent = await ports({
+      limitMs: 20,
+      ask: async (input) => {
+        input.onToken?.();
+        await new Promise((resolve) => setTimeout(resolve, 60));
+        input.signal?.throwIfAborted();
+        throw new ClassifiedError('ModelUnavailable', 'the next token did not come within 60 s');
+      },
+    });
+    await expect(silent.model.ask(say('a'))).rejects.toMatchObject({ failureClass: 'ModelUnavailable' });
+    expect(await readJson(store, replyKey(prefix, 0, 0), ReplyRecordSchema)).toBeNull();
+    const next = await ports({ limitMs: 20 });
+    expect(await next.model.ask(say('a'))).toMatchObject({ kind: 'reply' });
+  });
+
   it('does not run before the first token', async () => {
     const { model } = await ports({
       limitMs: 20,
       ask: async (input) => {
         await new Promise((resolve) => setTimeout(resolve, 60));
-        input.onFirstToken?.();
+        input.onToken?.();
         return answer('late', { times: { startedAt: '', firstTokenMs: 60, lastTokenMs: 61 } });
       },
     });

@@ -86,7 +86,8 @@ describe.each(['bash', 'sh'] as const)('under %s', (kind) => {
     expect(await after(shell, 'umask 027; set -f', 'umask; echo *')).toBe('0027\n*\n');
     expect(await shell.call('X=1; exit 4')).toMatchObject({ code: 4 });
     expect(await shell.call('set -e; Y=2; false; echo never')).toEqual({ code: 1, output: '' });
-    await shell.call('set +e');
+    expect(await shell.call('false; echo never')).toEqual({ code: 1, output: '' });
+    expect(await after(shell, 'set +e', 'false; echo on')).toBe('on\n');
     expect((await shell.call('if then')).code).not.toBe(0);
     expect(await after(shell, 'echo "$X$Y"')).toBe('12\n');
   });
