@@ -7,9 +7,9 @@ import { readSweepSettings } from '../store/settings.ts';
 import type { Label } from '../statistics/labels.ts';
 import { rateText } from './numbers.ts';
 import { formatTable, note, printJson, printLine } from './output.ts';
-import { readLabels } from './results.ts';
+import { readBands, type SweepBands } from './results.ts';
 import { readSplits } from './splits.ts';
-import { useStore, withStore, type StoreOption } from './store-option.ts';
+import { readStore, withStore, type StoreOption } from './store-option.ts';
 
 interface BandsOptions extends StoreOption {
   readonly json?: boolean;
@@ -18,6 +18,10 @@ interface BandsOptions extends StoreOption {
 }
 
 export type SweepLabel = Label & { readonly sweep: string };
+
+/** An interval as people read it; `n/a` where nothing was counted. */
+const rangeText = (low: number | null, high: number | null): string =>
+  low === null || high === null ? 'n/a' : `${rateText(low)}–${rateText(high)}`;
 
 /** Labels as a table for people; `knownRate` adds a column where a model's true rate is known. */
 export function formatLabels(labels: readonly Label[], knownRate?: (model: string) => number | null): string {
@@ -42,10 +46,10 @@ export function formatLabels(labels: readonly Label[], knownRate?: (model: strin
         label.scaffold,
         label.band,
         rateText(label.pass_rate),
-        `${rateText(label.ci_low)}–${rateText(label.ci_high)}`,
+        rangeText(label.ci_low, label.ci_high),
         String(label.passes),
         `${label.n_counted}/${label.k}`,
-        `${rateText(label.low)}–${rateText(label.high)}`,
+        rangeText(label.low, label.high),
         String(label.disputed),
       ];
       return knownRate === undefined
@@ -63,6 +67,22 @@ The band of a task, by the passes among its counted trials (whole numbers: no ro
   easy        more than 3/4, not all
   always      all
   unmeasured  nothing is counted`;
+
+/** What a table of labels does not show: how much of the sweep it is, and which tasks have none. */
+export function formatCoverage(
+  sweep: string,
+  { planned, counted, rejected }: Omit<SweepBands, 'labels'>,
+): string {
+  const coverage = planned === 0 ? 0 : counted / planned;
+  const lines = [
+    `sweep ${sweep}: ${counted} of ${planned} planned trials counted (coverage ${coverage.toFixed(3)})`,
+  ];
+  if (rejected.length > 0) {
+    const which = rejected.map(({ task, reason }) => `${task} (${reason})`).join(', ');
+    lines.push(`sweep ${sweep}: no label for ${rejected.length} rejected: ${which}`);
+  }
+  return lines.join('\n');
+}
 
 /** @throws InputError where the file cannot be written */
 async function writeLabels(file: string, lines: string): Promise<void> {
@@ -96,14 +116,20 @@ export function bandsCommand(): Command {
     .option('--json', 'print one JSON document')
     .addHelpText('after', bandsHelp)
     .action(async (sweeps: string[], options: BandsOptions) => {
-      const labels = await useStore(options, async (store) => {
-        const all: SweepLabel[] = [];
+      const read = await readStore(options, async (store) => {
+        const all: (SweepBands & { readonly sweep: string })[] = [];
         for (const sweep of new Set(sweeps)) {
-          for (const label of await readLabels(store, sweep, await splitsOf(store, sweep, options.splits)))
-            all.push({ sweep, ...label });
+          all.push({
+            sweep,
+            ...(await readBands(store, sweep, await splitsOf(store, sweep, options.splits))),
+          });
         }
         return all;
       });
+      const labels: SweepLabel[] = read.flatMap(({ sweep, labels: own }) =>
+        own.map((label) => ({ sweep, ...label })),
+      );
+      for (const { sweep, ...bands } of read) note(formatCoverage(sweep, bands));
       if (options.out !== undefined) {
         // The file's fields are those that its readers know: the sweep is named only where there are several.
         const rows = sweeps.length > 1 ? labels : labels.map((label) => ({ ...label, sweep: undefined }));

@@ -10,7 +10,7 @@ import { readPlan } from '../store/verdicts.ts';
 import { rateText } from './numbers.ts';
 import { exitCodes, formatTable, printJson, printLine } from './output.ts';
 import { readTrials } from './results.ts';
-import { useStore, withStore, type StoreOption } from './store-option.ts';
+import { readStore, withStore, type StoreOption } from './store-option.ts';
 
 export const defaultSeed = 7;
 
@@ -78,16 +78,17 @@ function reasonOf({ disagree, perModel }: Calibration, counted: number): string 
   const [far] = perModel.toSorted((a, b) => a.pValue - b.pValue);
   return far === undefined
     ? 'no model is compared'
-    : `${far.model} passed ${far.passed} of ${far.counted}, further from ${rateText(far.rate)} than chance explains (p < 0.001), though each is what was meant: which trials are counted is no matter of chance`;
+    : `${far.model} under ${far.scaffold} passed ${far.passed} of ${far.counted}, further from ${rateText(far.rate)} than chance explains (p < 0.001), though each is what was meant: which trials are counted is no matter of chance`;
 }
 
 export function formatCalibration(calibration: Calibration): string {
   const { agree, disagree, missing, perModel, planned, counted, coverage, why } =
     calibrationReport(calibration);
   const table = formatTable(
-    ['model', 'known rate', 'counted', 'meant to pass', 'passed', 'rate', 'p'],
+    ['model', 'scaffold', 'known rate', 'counted', 'meant to pass', 'passed', 'rate', 'p'],
     perModel.map((model) => [
       model.model,
+      model.scaffold,
       rateText(model.rate),
       model.counted,
       model.meant,
@@ -130,7 +131,7 @@ export function calibrateCommand(): Command {
     )
     .action(
       async (sweep: string, options: StoreOption & { readonly seed?: number; readonly json?: boolean }) => {
-        const calibration = await useStore(
+        const calibration = await readStore(
           options,
           async (store) => await calibrateSweep(store, sweep, options.seed ?? null),
         );

@@ -11,7 +11,7 @@ import { calibrateSweep, defaultSeed, formatCalibration } from './calibrate.ts';
 import { onInterrupt, orInterrupted } from './interrupt.ts';
 import { positiveInt } from './numbers.ts';
 import { exitCodes, flagText, note, printJson, printLine } from './output.ts';
-import { readLabels } from './results.ts';
+import { readBands } from './results.ts';
 import { storeUrl, useStore, withStore, type StoreOption } from './store-option.ts';
 import { SweepFileSchema } from './sweep-request.ts';
 import { runSweep } from './sweep-run.ts';
@@ -77,7 +77,7 @@ async function grade(flags: DemoFlags, engine: string): Promise<void> {
     });
     if (end.stopped !== null) throw end.stopped;
     process.exitCode = exitCodeOf(end);
-    const labels = await readLabels(store, flags.name, new Map());
+    const { labels } = await readBands(store, flags.name, new Map());
     const { sweep, planned, counted, rejected } = end.summary;
     const calibration = counted > 0 ? await calibrateSweep(store, sweep, null) : null;
     if (calibration?.ok === false) process.exitCode = exitCodes.disagrees;

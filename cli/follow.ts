@@ -1,16 +1,29 @@
 // Follows a sweep's workflow to its end: polls its progress, shows it, answers its last word.
-import { WorkflowFailedError, WorkflowNotFoundError, type Client } from '@temporalio/client';
+import { ServiceError, WorkflowFailedError, WorkflowNotFoundError, type Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ClassifiedError } from '../domain/errors.ts';
+import { ClassifiedError, InputError } from '../domain/errors.ts';
 import { failureClassOf, type FailureClass } from '../domain/failures.ts';
 import { progressQuery, sweepWorkflowId } from '../workflows/messages.ts';
 import type { SweepProgress } from '../workflows/reports.ts';
+import { exitCodes } from './output.ts';
 import type { ProgressView } from './progress.ts';
 
 const pollMs = 1_000;
 /** That long without an answer is worth a line, and again each time that long has passed. */
 const quietMs = 15_000;
+
+/** The server that ran a sweep is not there any more. */
+class ServerGoneError extends InputError {
+  constructor(sweep: string, error: ServiceError) {
+    const why = error.cause instanceof Error ? error.cause.message : error.message;
+    super(
+      `the Temporal server of sweep ${sweep} does not answer any more (${why.split('\n')[0] ?? ''}): the sweep goes on where it is back`,
+      exitCodes.unavailable,
+    );
+    this.name = 'ServerGoneError';
+  }
+}
 
 /** The progress of a sweep that this server runs; null where it does not, or has not read the plan yet. */
 export async function readProgress(client: Client, sweep: string): Promise<SweepProgress | null> {
@@ -47,7 +60,7 @@ async function ask<T>(client: Client, signal: AbortSignal, call: () => Promise<T
  * Follows until the workflow ends or `signal` aborts. When it is settled no call is left on the client's connection:
  * one that is tried again on a closed connection ends the process.
  * @returns what the sweep has come to; null where it was aborted here or cancelled elsewhere.
- * @throws ClassifiedError where the workflow failed.
+ * @throws ClassifiedError where the workflow failed; InputError (exit 69) where the server is gone.
  */
 export async function followSweep(
   client: Client,
@@ -82,6 +95,7 @@ export async function followSweep(
     return await ask(client, ended.signal, () => handle.result() as Promise<SweepProgress>);
   } catch (error) {
     if (signal.aborted) return null;
+    if (error instanceof ServiceError) throw new ServerGoneError(sweep, error);
     if (!(error instanceof WorkflowFailedError)) throw error;
     if (error.cause?.name === 'CancelledFailure') return null;
     throw failureOfWorkflow(error);
@@ -92,6 +106,45 @@ export async function followSweep(
     view.end();
     await polling;
   }
+}
+
+/**
+ * Follows a sweep whose server another command runs, as long as `served` says that it does.
+ * @returns whether that command was ended before the sweep was.
+ * @throws ClassifiedError as `followSweep` does.
+ */
+export async function followWhileServed(
+  client: Client,
+  sweep: string,
+  {
+    view,
+    signal,
+    served,
+  }: {
+    readonly view: ProgressView;
+    readonly signal: AbortSignal;
+    readonly served: () => Promise<boolean>;
+  },
+): Promise<{ readonly gone: boolean }> {
+  const over = new AbortController();
+  const following = followSweep(client, sweep, view, AbortSignal.any([signal, over.signal])).then(
+    () => ({ gone: false }),
+    (error: unknown) => {
+      if (error instanceof ServerGoneError) return { gone: true };
+      throw error;
+    },
+  );
+  const watching = whenUnserved(served, over.signal).then(() => ({ gone: true }));
+  try {
+    return await Promise.race([following, watching]);
+  } finally {
+    over.abort();
+    await Promise.allSettled([following, watching]);
+  }
+}
+
+async function whenUnserved(served: () => Promise<boolean>, over: AbortSignal): Promise<void> {
+  while (!over.aborted && (await served())) await sleep(pollMs, undefined, { signal: over }).catch(() => {});
 }
 
 /** Calls `onQuiet` each time that `answered` was not called for a while; a question that hangs counts too. */

@@ -6,31 +6,39 @@ import { readKnownTasks } from '../instruments/known-tasks.ts';
 import type { ModelRequest } from './sweep-request.ts';
 
 /**
- * Starts a server for the known-rate models without an endpoint; null where there are none.
+ * The models of a request that this process has to serve, by their names.
  * @throws InputError where any other model has no endpoint, or where the workers are somebody else's.
  */
-export async function serveKnownRates(
+export function ownKnownRates(
   models: readonly ModelRequest[],
   tasksDir: string,
-  { seed, temporal }: { readonly seed: number; readonly temporal: string | null },
-): Promise<KnownRateServer | null> {
-  const unserved = models.filter((model) => model.endpoint === null);
-  const unknown = unserved.find((model) => rateOf(model.name) === null);
+  temporal: string | null,
+): readonly string[] {
+  const own = models.filter((model) => model.endpoint === null).map((model) => model.name);
+  const unknown = own.find((name) => rateOf(name) === null);
+  if (unknown?.startsWith('known-rate-') === true) {
+    throw new InputError(`model ${unknown}: a known-rate model is named known-rate-P with P from 0 to 1`);
+  }
   if (unknown !== undefined) {
     throw new InputError(
-      `model ${unknown.name} has no endpoint: say --model ${unknown.name}=http://HOST:PORT/v1, or endpoint: in the sweep file`,
+      `model ${unknown} has no endpoint: say --model ${unknown}=http://HOST:PORT/v1, or endpoint: in the sweep file`,
     );
   }
-  if (unserved.length === 0) return null;
-  if (temporal !== null) {
-    const name = unserved[0]?.name ?? 'known-rate-0.5';
+  const [name] = own;
+  if (name !== undefined && temporal !== null) {
     throw new InputError(
       `--temporal: the workers there do not reach ${name} in this process, and it would end with it: serve it where they do (passband known-rate --tasks ${tasksDir} --model ${name} --host ADDRESS) and say --model ${name}=http://ADDRESS:PORT/v1`,
     );
   }
-  return await startKnownRateServer({
-    tasks: await readKnownTasks(tasksDir),
-    models: unserved.map((model) => model.name),
-    seed,
-  });
+  return own;
+}
+
+/** Starts a server for those models; null where there are none. */
+export async function serveKnownRates(
+  own: readonly string[],
+  tasksDir: string,
+  seed: number,
+): Promise<KnownRateServer | null> {
+  if (own.length === 0) return null;
+  return await startKnownRateServer({ tasks: await readKnownTasks(tasksDir), models: own, seed });
 }

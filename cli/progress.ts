@@ -49,11 +49,32 @@ export interface ProgressView {
   end(): void;
 }
 
-/** ` | ETA 40 s` by the pace since the first call; empty while there is none. `now` in milliseconds. */
+/** A pause for a model names it in its line; one for the store or the platform names none. */
+const waitingText = ({ paused }: SweepProgress): string =>
+  paused.length > 0 && paused.every((line) => /\bmodel\b/.test(line))
+    ? ' | waits for the model'
+    : ' | waits for what is away';
+
+/** Whether nothing can finish: all that is left waits for a model, the store or the platform to be back. */
+const isWaiting = ({ inFlight, gates, parked, paused }: SweepProgress): boolean =>
+  inFlight === 0 && gates.inFlight === 0 && (parked > 0 || paused.length > 0);
+
+/**
+ * ` | ETA 40 s` by the pace since the first call, less the time in which nothing could finish: then it says what is
+ * waited for. Empty while there is none. `now` in milliseconds.
+ */
 export function etaSince(now: () => number): (progress: SweepProgress) => string {
   let began: { readonly at: number; readonly counted: number } | null = null;
-  return ({ counted, planned }) => {
+  let waitsSince: number | null = null;
+  return (progress) => {
+    const { counted, planned } = progress;
     began ??= { at: now(), counted };
+    if (isWaiting(progress)) {
+      waitsSince ??= now();
+      return waitingText(progress);
+    }
+    if (waitsSince !== null) began = { ...began, at: began.at + now() - waitsSince };
+    waitsSince = null;
     const done = counted - began.counted;
     if (done <= 0) return '';
     return ` | ETA ${Math.ceil((((now() - began.at) / done) * (planned - counted)) / 1_000)} s`;

@@ -12,17 +12,36 @@ import { summarise, type SweepSummary } from './summary.ts';
 
 const readsAtOnce = 32;
 
-/** The labels of one sweep, from its verdicts as they are now. */
-export async function readLabels(
+export interface SweepBands {
+  readonly labels: readonly Label[];
+  /** Planned trials of the tasks that the gate did not reject, and those that are counted. */
+  readonly planned: number;
+  readonly counted: number;
+  /** Every task that has no label, with the reason: read or built it could not be, or its gate fails. */
+  readonly rejected: readonly { readonly task: string; readonly reason: string }[];
+}
+
+/** The labels of one sweep from its verdicts as they are now, and what they do not say: coverage and tasks without one. */
+export async function readBands(
   store: Store,
   sweep: string,
   splits: ReadonlyMap<string, string>,
-): Promise<Label[]> {
+): Promise<SweepBands> {
   const plan = await readPlan(store, sweep);
   const gates = await readGates(store, plan, GateRowSchema);
   const verdicts = [];
   for await (const { verdict } of readVerdicts(store, plan, VerdictRowSchema)) verdicts.push(verdict);
-  return labelsOf({ plan, gates, verdicts, splits });
+  const labels = labelsOf({ plan, gates, verdicts, splits });
+  const atGate = plan.tasks.flatMap(({ id }) => {
+    const gate = gates.get(id);
+    return gate?.outcome === 'rejected' ? [{ task: id, reason: gate.reason ?? 'invalid' }] : [];
+  });
+  return {
+    labels,
+    planned: labels.reduce((sum, { k }) => sum + k, 0),
+    counted: labels.reduce((sum, { n_counted: counted }) => sum + counted, 0),
+    rejected: [...plan.rejected.map(({ task, reason }) => ({ task, reason })), ...atGate],
+  };
 }
 
 /** The record of a trial's last lost generation; null where none was lost. */

@@ -14,7 +14,7 @@ import { openReplacingFile } from './replacing-file.ts';
 import { readTrials, type TrialResult } from './results.ts';
 import { formatScores, summariseTrial, type ScoredTrial } from './score-report.ts';
 import { scoreTrial } from './score-trial.ts';
-import { useStore, withStore, type StoreOption } from './store-option.ts';
+import { readStore, withStore, type StoreOption } from './store-option.ts';
 import { isNamed, spokenName } from './trial.ts';
 
 interface ScoreOptions extends StoreOption {
@@ -193,6 +193,6 @@ export function scoreCommand(): Command {
       ].join('\n'),
     )
     .action(async (sweep: string, names: string[], options: ScoreOptions) => {
-      await useStore(options, (store) => score(store, sweep, names, options));
+      await readStore(options, (store) => score(store, sweep, names, options));
     });
 }

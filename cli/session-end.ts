@@ -7,6 +7,7 @@ import type { Store } from '../store/port.ts';
 import type { DriverChoice } from '../worker/drivers.ts';
 import { removeSandboxes } from './remove-sandboxes.ts';
 import type { Session } from './session.ts';
+import type { WorkerProcess } from './worker-process.ts';
 
 export interface SweepOfSession {
   readonly store: Store;
@@ -23,7 +24,7 @@ export interface SweepOfSession {
  * the sweep itself ended.
  */
 export async function endSession(
-  { worker, driver, stop }: Pick<Session, 'worker' | 'driver' | 'stop'>,
+  { worker, driver, stop }: Pick<Session, 'driver' | 'stop'> & { readonly worker: WorkerProcess | null },
   { store, storeId, sweep, hurry, say }: SweepOfSession,
 ): Promise<void> {
   const attempt = async (fault: string, work: () => Promise<unknown>): Promise<void> => {

@@ -30,8 +30,11 @@ export interface Session {
   readonly client: Client;
   /** Address of the Temporal server, for others to join. */
   readonly address: string;
-  /** Null where a server was named: its workers are started by whoever runs it. */
-  readonly worker: WorkerProcess | null;
+  /**
+   * Starts the worker, which reads a sweep's settings from then on; null where a server was named: its workers are
+   * started by whoever runs it.
+   */
+  readonly startWorker: () => WorkerProcess | null;
   /** Where its worker makes sandboxes; null where a server was named: its workers have their own configuration. */
   readonly driver: DriverChoice | null;
   readonly stop: () => Promise<void>;
@@ -72,7 +75,7 @@ export async function checkTemporal(address: string, namespace: string): Promise
   await client.connection.close();
 }
 
-/** Starts or joins everything. What was started before a failure is ended again. */
+/** Starts or joins everything but the worker. What was started before a failure is ended again. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const started: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
@@ -83,36 +86,36 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   };
   try {
     const driver = options.temporal === null ? await findDriver(options, started) : null;
-    let address = options.temporal;
-    if (address === null) {
-      const server = await startTemporal({
-        dir: stateDir(options.store),
-        binary: null,
-        env: options.env,
-        note: options.say,
-      });
-      started.push(server.stop);
-      address = server.address;
-    }
+    const address = options.temporal ?? (await startServer(options, started));
     const client = await connectTemporal(address, options.namespace);
     started.push(async () => await client.connection.close());
-    let worker: WorkerProcess | null = null;
-    if (driver !== null) {
+    const startWorker = (): WorkerProcess | null => {
+      if (driver === null) return null;
       const child = startWorkerProcess(
         workerArgs({ ...options, temporal: address }, driver),
         options.env,
         (why) => options.say(`the worker ended (${why}): another one goes on`),
       );
       started.push(() => child.stop());
-      worker = child;
-    }
-    return { client, address, worker, driver, stop };
+      return child;
+    };
+    return { client, address, startWorker, driver, stop };
   } catch (error) {
     await stop().catch((fault: unknown) =>
       options.say(`not everything that was started has ended: ${String(fault)}`),
     );
     throw error;
   }
+}
+
+/** Address of the embedded server of a store. @throws InputError (exit 69) where another command runs it. */
+async function startServer(
+  { store, env, say }: SessionOptions,
+  started: (() => Promise<void>)[],
+): Promise<string> {
+  const server = await startTemporal({ dir: stateDir(store), binary: null, env, note: say });
+  started.push(server.stop);
+  return server.address;
 }
 
 /** Where the sandboxes are made: an engine, started where none answers, or a cluster that answers now. */

@@ -1,7 +1,8 @@
 // The --store flag that every command takes.
 import type { Command } from 'commander';
-import { openStore } from '../store/open.ts';
+import { openStore, openWrittenStore } from '../store/open.ts';
 import type { Store } from '../store/port.ts';
+import { flagText } from './output.ts';
 
 export const defaultStore = './passband-results';
 
@@ -21,9 +22,21 @@ export function storeUrl(options: StoreOption): string {
   return options.store ?? process.env['PASSBAND_STORE'] ?? defaultStore;
 }
 
+/** A command for a person to paste: on the store that this one was given. */
+export const commandText = (command: string, { store }: StoreOption): string =>
+  `npx passband ${command}${flagText('--store', store)}`;
+
 /** Opens the store, hands it over, and closes it whatever happens. */
 export async function useStore<T>(options: StoreOption, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(storeUrl(options), process.env);
+  return await closing(await openStore(storeUrl(options), process.env), work);
+}
+
+/** The same for what is only read. @throws InputError where there is no store. */
+export async function readStore<T>(options: StoreOption, work: (store: Store) => Promise<T>): Promise<T> {
+  return await closing(await openWrittenStore(storeUrl(options), process.env), work);
+}
+
+async function closing<T>(store: Store, work: (store: Store) => Promise<T>): Promise<T> {
   try {
     return await work(store);
   } finally {

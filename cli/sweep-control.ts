@@ -3,13 +3,14 @@ import { Command } from 'commander';
 import { InputError } from '../domain/errors.ts';
 import { sweepWorkflowId } from '../workflows/messages.ts';
 import { listSweeps, readPlan } from '../store/verdicts.ts';
-import { followSweep, isRunning, readProgress } from './follow.ts';
-import { exitCodes, formatTable, note, printJson, printLine } from './output.ts';
+import { followSweep, followWhileServed, isRunning, readProgress } from './follow.ts';
+import { exitCodes, flagText, formatTable, note, printJson, printLine } from './output.ts';
 import { progressLine, progressView } from './progress.ts';
 import { readSummary } from './results.ts';
 import { connectTemporal, embeddedAddress } from './session.ts';
-import { storeUrl, useStore, withStore, type StoreOption } from './store-option.ts';
-import { formatSummary, type ServerFlags } from './sweep-start.ts';
+import { commandText, readStore, storeUrl, withStore, type StoreOption } from './store-option.ts';
+import type { SweepSummary } from './summary.ts';
+import { defaultNamespace, formatSummary, type ServerFlags } from './sweep-start.ts';
 
 type Flags = StoreOption & Pick<ServerFlags, 'temporal' | 'namespace'> & { readonly json?: boolean };
 
@@ -19,26 +20,54 @@ function withServer(command: Command): Command {
       '--temporal <address>',
       'HOST:PORT of the Temporal server (default: the embedded one that runs for this store)',
     )
-    .option('--namespace <name>', 'its namespace', 'default')
+    .option('--namespace <name>', 'its namespace', defaultNamespace)
     .option('--json', 'print one JSON document');
 }
 
-/** The client of the server that a sweep runs on. @throws InputError where none runs for this store. */
-async function clientOf(flags: Flags, sweep: string) {
+type Counts = Pick<SweepSummary, 'counted' | 'planned'>;
+
+const countsText = ({ counted, planned }: Counts): string => `${counted} of ${planned} counted`;
+
+/** Whether the store holds all of a sweep: there is nothing of it to follow or to cancel. */
+const isComplete = ({ counted, planned }: Counts): boolean => planned > 0 && counted === planned;
+
+/**
+ * The server that a sweep runs on, and a client of it.
+ * @throws InputError (exit 69) where it does not run.
+ */
+async function serverOf(flags: Flags, summary: SweepSummary) {
+  const { sweep } = summary;
   const address = flags.temporal ?? (await embeddedAddress(storeUrl(flags)));
-  if (address === null) {
-    throw new InputError(
-      `no sweep runs on ${storeUrl(flags)}: start it again to go on with it, or name a server with --temporal`,
+  const notRunning = (where: string, mend: string): InputError =>
+    new InputError(
+      `sweep ${sweep} does not run ${where} (${countsText(summary)}): the command that started it goes on with it${mend}`,
       exitCodes.unavailable,
+    );
+  if (address === null) {
+    throw notRunning(
+      `on ${storeUrl(flags)}`,
+      '; where it runs on a server of yours, name that with --temporal',
     );
   }
   const client = await connectTemporal(address, flags.namespace);
-  if (await isRunning(client, sweep)) return client;
+  if (await isRunning(client, sweep)) return { client, address };
   await client.connection.close();
-  throw new InputError(
-    `sweep ${sweep} does not run at ${address}: start it again to go on with it`,
+  throw notRunning(`at ${address}`, '');
+}
+
+/** What is said where the command that runs a sweep, and its server with it, was ended. */
+export const endedError = (counts: Counts): InputError =>
+  new InputError(
+    `the sweep's command was ended (${countsText(counts)}): the same command goes on with it`,
     exitCodes.unavailable,
   );
+
+const summaryOf = async (flags: Flags, sweep: string): Promise<SweepSummary> =>
+  await readStore(flags, async (store) => await readSummary(store, sweep));
+
+function printSummary(flags: Flags, summary: SweepSummary): void {
+  if (flags.json === true) printJson(summary);
+  else printLine(formatSummary(summary));
 }
 
 export function sweepListCommand(): Command {
@@ -46,7 +75,7 @@ export function sweepListCommand(): Command {
     .description('the sweeps of a store')
     .option('--json', 'print one JSON document')
     .action(async (flags: Flags) => {
-      const rows = await useStore(flags, async (store) => {
+      const rows = await readStore(flags, async (store) => {
         const all = [];
         for await (const sweep of listSweeps(store)) {
           // A plan without models is an audit.
@@ -76,7 +105,7 @@ export function sweepStatusCommand(): Command {
     .description('what a sweep has come to, from the store; and how it stands, where it runs')
     .argument('<sweep>', 'the name of a sweep')
     .action(async (sweep: string, flags: Flags) => {
-      const summary = await useStore(flags, async (store) => await readSummary(store, sweep));
+      const summary = await summaryOf(flags, sweep);
       const address = flags.temporal ?? (await embeddedAddress(storeUrl(flags)));
       let running = null;
       if (address !== null) {
@@ -98,26 +127,53 @@ export function sweepStatusCommand(): Command {
     });
 }
 
+/** @returns whether the command that ran the sweep was ended before it. */
+async function follow(flags: Flags, summary: SweepSummary, signal: AbortSignal): Promise<boolean> {
+  const { client, address } = await serverOf(flags, summary);
+  const { sweep } = summary;
+  const view = progressView();
+  try {
+    if (flags.temporal !== undefined) {
+      await followSweep(client, sweep, view, signal);
+      return false;
+    }
+    const served = async (): Promise<boolean> => (await embeddedAddress(storeUrl(flags))) === address;
+    return (await followWhileServed(client, sweep, { view, signal, served })).gone;
+  } finally {
+    await client.connection.close();
+  }
+}
+
 export function sweepWatchCommand(): Command {
   return withServer(new Command('watch'))
     .description('follow a running sweep to its end; Ctrl-C ends the watching alone')
     .argument('<sweep>', 'the name of a sweep')
     .action(async (sweep: string, flags: Flags) => {
-      await useStore(flags, async (store) => await readPlan(store, sweep));
-      const client = await clientOf(flags, sweep);
+      const before = await summaryOf(flags, sweep);
+      if (isComplete(before)) {
+        note(`sweep ${sweep} is complete`);
+        printSummary(flags, before);
+        return;
+      }
       const stop = new AbortController();
       process.once('SIGINT', () => stop.abort());
-      try {
-        await followSweep(client, sweep, progressView(), stop.signal);
-      } finally {
-        await client.connection.close();
-      }
-      const summary = await useStore(flags, async (store) => await readSummary(store, sweep));
-      if (flags.json === true) printJson(summary);
-      else printLine(formatSummary(summary));
+      const gone = await follow(flags, before, stop.signal);
+      const summary = await summaryOf(flags, sweep);
+      if (gone && !isComplete(summary)) throw endedError(summary);
+      printSummary(flags, summary);
       if (summary.counted < summary.planned)
         process.exitCode = stop.signal.aborted ? exitCodes.interrupted : exitCodes.uncovered;
     });
+}
+
+/** What is said of a sweep that was told to end: it takes a while, and how that is followed. */
+export function cancelledNote(sweep: string, flags: Flags): string {
+  const { temporal, namespace } = flags;
+  const server = [
+    flagText('--temporal', temporal),
+    flagText('--namespace', namespace === defaultNamespace ? undefined : namespace),
+  ].join('');
+  return `sweep ${sweep} is being cancelled: ${commandText(`sweep watch ${sweep}${server}`, flags)} follows it to its end`;
 }
 
 export function sweepCancelCommand(): Command {
@@ -125,14 +181,19 @@ export function sweepCancelCommand(): Command {
     .description('cancel a running sweep: its trials are ended and cleaned up; what is counted stays')
     .argument('<sweep>', 'the name of a sweep')
     .action(async (sweep: string, flags: Flags) => {
-      await useStore(flags, async (store) => await readPlan(store, sweep));
-      const client = await clientOf(flags, sweep);
+      const summary = await summaryOf(flags, sweep);
+      if (isComplete(summary)) {
+        if (flags.json === true) printJson({ sweep, cancelled: false });
+        else note(`nothing to cancel: sweep ${sweep} is complete (${countsText(summary)})`);
+        return;
+      }
+      const { client } = await serverOf(flags, summary);
       try {
         await client.workflow.getHandle(sweepWorkflowId(sweep)).cancel();
       } finally {
         await client.connection.close();
       }
       if (flags.json === true) printJson({ sweep, cancelled: true });
-      else note(`sweep ${sweep} is being cancelled`);
+      else note(cancelledNote(sweep, flags));
     });
 }

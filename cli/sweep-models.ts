@@ -11,13 +11,12 @@ import { scaffoldNamed } from '../scaffolds/index.ts';
 import type { ModelRequest } from './sweep-request.ts';
 
 /**
- * Probes every endpoint of the models that the scaffolds need. Answers a line for each that is away, where others of
- * its model answer.
+ * Probes every endpoint of the models that the scaffolds need; those without one are served by this process, later.
+ * Answers a line for each that is away, where others of its model answer.
  * @throws ClassifiedError ModelUnavailable, ModelNotFound, Forbidden; InputError where a key's variable is not set.
  */
 export async function checkModels(
   models: readonly ModelRequest[],
-  knownRateUrl: string | null,
   scaffolds: readonly PlannedScaffold[],
   env: NodeJS.ProcessEnv,
 ): Promise<readonly string[]> {
@@ -30,8 +29,9 @@ export async function checkModels(
           `model ${model.name}: the environment variable ${model.key_env ?? ''} is not set: it should hold the API key`,
         );
       }
+      if (model.endpoint === null) return [];
       const server = {
-        urls: model.endpoint ?? [knownRateUrl ?? ''],
+        urls: model.endpoint,
         servedName: model.served_name ?? model.name,
         apiKey: key === null ? null : new Secret(key),
         sampling: model.sampling,

@@ -16,13 +16,22 @@ export interface StoredPlan {
   readonly resumed: boolean;
 }
 
-async function storedPlan(
-  store: Store,
-  sweep: string,
-): Promise<{ readonly plan: Plan; readonly ref: Ref } | null> {
-  const plan = await readJson(store, planKey(sweep), PlanSchema);
-  const bytes = plan === null ? null : await store.get(planKey(sweep));
-  return plan === null || bytes === null ? null : { plan, ref: refOf(planKey(sweep), bytes) };
+/**
+ * The plan that stands under the name of `plan`; null where there is none. Writes nothing.
+ * @throws InputError where it is another one, with the difference.
+ */
+export async function standingPlan(store: Store, plan: Plan): Promise<StoredPlan | null> {
+  const there = await readJson(store, planKey(plan.sweep), PlanSchema);
+  const bytes = there === null ? null : await store.get(planKey(plan.sweep));
+  if (there === null || bytes === null) return null;
+  const found = differences(there, plan);
+  if (found.length > 0) {
+    const more = found.length > 5 ? ` (and ${found.length - 5} more)` : '';
+    throw new InputError(
+      `sweep ${plan.sweep} has another plan in ${store.url}: ${found.slice(0, 5).join('; ')}${more}. Give this one another --name, or ask for the same plan to go on`,
+    );
+  }
+  return { plan: there, ref: refOf(planKey(plan.sweep), bytes), resumed: true };
 }
 
 /**
@@ -30,24 +39,25 @@ async function storedPlan(
  * @throws InputError where another plan has the name, with the difference.
  */
 export async function keepPlan(store: Store, plan: Plan): Promise<StoredPlan> {
-  let there = await storedPlan(store, plan.sweep);
-  if (there === null) {
-    const written = await putJsonOnce(store, planKey(plan.sweep), PlanSchema, plan);
-    if (written.written) return { plan, ref: written.ref, resumed: false };
-    there = await storedPlan(store, plan.sweep);
-  }
+  const before = await standingPlan(store, plan);
+  if (before !== null) return before;
+  const written = await putJsonOnce(store, planKey(plan.sweep), PlanSchema, plan);
+  if (written.written) return { plan, ref: written.ref, resumed: false };
+  const there = await standingPlan(store, plan);
   if (there === null)
     throw new InputError(
       `the plan of sweep ${plan.sweep} was removed from ${store.url} just now: run this again`,
     );
-  const found = differences(there.plan, plan);
-  if (found.length > 0) {
-    const more = found.length > 5 ? ` (and ${found.length - 5} more)` : '';
-    throw new InputError(
-      `sweep ${plan.sweep} has another plan in ${store.url}: ${found.slice(0, 5).join('; ')}${more}. Give this one another --name, or ask for the same plan to go on`,
-    );
-  }
-  return { ...there, resumed: true };
+  return there;
+}
+
+/** @throws InputError where the sweep's known-rate models were started with another seed. */
+export async function checkSeed(store: Store, sweep: string, seed: number): Promise<void> {
+  const before = await readSweepSettings(store, sweep);
+  if (before === null || before.seed === null || before.seed === seed) return;
+  throw new InputError(
+    `sweep ${sweep} was started with --seed ${before.seed}: what its known-rate models mean may not change on the way`,
+  );
 }
 
 /** Where a model is asked. @throws InputError where it has no endpoint. */
@@ -75,11 +85,6 @@ export async function putSettings(
   { knownRateUrl, seed, splits }: SettingsExtras,
 ): Promise<SweepSettings> {
   const before = await readSweepSettings(store, sweep);
-  if (knownRateUrl !== null && before !== null && before.seed !== null && before.seed !== seed) {
-    throw new InputError(
-      `sweep ${sweep} was started with --seed ${before.seed}: what its known-rate models mean may not change on the way`,
-    );
-  }
   const settings: SweepSettings = {
     format: 'passband.settings',
     version: 2,
@@ -92,4 +97,15 @@ export async function putSettings(
   };
   await putSweepSettings(store, sweep, settings);
   return settings;
+}
+
+/** Replaces the splits alone, of a sweep that has its settings. */
+export async function putSplits(
+  store: Store,
+  sweep: string,
+  splits: ReadonlyMap<string, string>,
+): Promise<void> {
+  const before = await readSweepSettings(store, sweep);
+  if (before !== null)
+    await putSweepSettings(store, sweep, { ...before, splits: Object.fromEntries(splits) });
 }

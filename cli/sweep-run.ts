@@ -1,34 +1,29 @@
 // Grades a sweep: plan, settings, session, workflow, progress, results. `sweep start`, `audit` and `demo` are this.
-import { ServiceError, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
-import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '@temporalio/common';
 import { ClassifiedError, InputError } from '../domain/errors.ts';
-import { countTrials, shapeOf, type Plan } from '../domain/sweep.ts';
+import type { Plan } from '../domain/sweep.ts';
+import type { KnownRateServer } from '../instruments/known-rate/server.ts';
 import type { Store } from '../store/port.ts';
+import { readStoreId } from '../store/store-id.ts';
 import { hasRefusals } from '../store/verdicts.ts';
 import { readKubernetesConfig } from '../worker/drivers.ts';
-import {
-  concurrencyLimit,
-  setConcurrencyUpdate,
-  sweepWorkflowId,
-  taskQueue,
-  type SweepInput,
-} from '../workflows/messages.ts';
+import { concurrencyLimit } from '../workflows/messages.ts';
 import type { SweepProgress } from '../workflows/reports.ts';
-import { followSweep, stoppedError } from './follow.ts';
+import { stoppedError } from './follow.ts';
 import { onInterrupt, onInterrupts, type StagedInterrupt } from './interrupt.ts';
-import { serveKnownRates } from './known-rate.ts';
+import { ownKnownRates, serveKnownRates } from './known-rate.ts';
+import { exitCodes, flagText, note } from './output.ts';
 import { makePlan, readRequestedTasks } from './plan.ts';
 import { progressView, type ProgressView } from './progress.ts';
-import { exitCodes, note } from './output.ts';
-import { readStoreId } from '../store/store-id.ts';
 import { readSummary } from './results.ts';
-import { endSession } from './session-end.ts';
-import { checkTemporal, openSession, type Session } from './session.ts';
-import type { SweepSummary } from './summary.ts';
 import { kubernetesFile } from './sandbox-option.ts';
+import { endSession } from './session-end.ts';
+import { checkTemporal, embeddedAddress, openSession } from './session.ts';
+import { summarise, type SweepSummary } from './summary.ts';
+import { announcement, completeLine } from './sweep-lines.ts';
 import { checkModels } from './sweep-models.ts';
-import { keepPlan, putSettings, type StoredPlan } from './sweep-plan.ts';
+import { checkSeed, keepPlan, putSettings, putSplits, standingPlan, type StoredPlan } from './sweep-plan.ts';
 import type { SweepRequest } from './sweep-request.ts';
+import { followWorkflow, startWorkflow, tellConcurrency } from './sweep-workflow.ts';
 
 export interface RunOptions {
   readonly temporal: string | null;
@@ -46,7 +41,7 @@ export interface RunOptions {
 }
 
 export interface RunEnd {
-  readonly plan: StoredPlan;
+  readonly plan: Pick<StoredPlan, 'plan'>;
   readonly summary: SweepSummary;
   /** The failure that stopped it; null where none did. */
   readonly stopped: ClassifiedError | null;
@@ -56,116 +51,9 @@ export interface RunEnd {
 /** How long a command that does not follow waits for a worker to hear of its concurrency. */
 const detachedWaitMs = 5_000;
 
-/**
- * Starts the workflow, or joins the one that runs; an ended sweep is gone through again for what is missing.
- * @throws InputError (exit 69) where the server answers and starts nothing.
- */
-async function startWorkflow({ client, address }: Session, input: SweepInput): Promise<void> {
-  try {
-    await client.workflow.start('sweep', {
-      workflowId: sweepWorkflowId(input.sweep),
-      taskQueue,
-      args: [input],
-      workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
-      workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
-    });
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    const why = error.cause instanceof Error ? error.cause.message.split('\n')[0] : undefined;
-    throw new InputError(
-      `the Temporal server at ${address} started no workflow (${why ?? error.message}): see its log`,
-      69,
-    );
-  }
-}
-
-/** Tells a workflow that ran before of this command's concurrency; a new one has read it with its settings. */
-async function tellConcurrency(
-  { client }: Session,
-  { sweep, concurrency }: { readonly sweep: string; readonly concurrency: number },
-  { signal, say }: { readonly signal: AbortSignal; readonly say: (line: string) => void },
-): Promise<void> {
-  const handle = client.workflow.getHandle(sweepWorkflowId(sweep));
-  try {
-    await client.withAbortSignal(signal, () =>
-      handle.executeUpdate(setConcurrencyUpdate, { args: [Math.min(concurrency, concurrencyLimit)] }),
-    );
-  } catch (error) {
-    // Where nobody waits for the answer any more the settings say it, and an ended sweep has nothing to be told.
-    if (signal.aborted || error instanceof WorkflowNotFoundError) return;
-    const refused = error instanceof WorkflowUpdateFailedError ? (error.cause ?? error) : error;
-    const why = refused instanceof Error ? refused.message : String(refused);
-    say(`the sweep that runs was not told of concurrency ${concurrency}: ${why}`);
-  }
-}
-
-/** Follows a started workflow to its end, the worker's end or the operator's. */
-async function follow(
-  session: Session,
-  { plan, resumed }: StoredPlan,
-  concurrency: number,
-  { view, signal }: Pick<RunContext, 'view' | 'signal'>,
-): Promise<SweepProgress | null> {
-  const over = new AbortController();
-  const stop = AbortSignal.any([signal, over.signal]);
-  const telling = resumed
-    ? tellConcurrency(session, { sweep: plan.sweep, concurrency }, { signal: stop, say: view.say })
-    : null;
-  const following = followSweep(session.client, plan.sweep, view, stop);
-  try {
-    return await (session.worker === null ? following : Promise.race([following, session.worker.failed]));
-  } finally {
-    over.abort();
-    await Promise.allSettled([following, telling]);
-  }
-}
-
 /** Whether nothing of a sweep is left to be graded. */
 const isComplete = (summary: SweepSummary): boolean =>
   summary.planned > 0 && summary.counted === summary.planned;
-
-/** Runs the workflow of a kept plan in a session of its own, and ends what it started for it. */
-async function execute(
-  request: SweepRequest,
-  plan: StoredPlan,
-  store: Store,
-  context: RunContext,
-): Promise<SweepProgress | null> {
-  const { options, view, signal, hurry } = context;
-  const { sweep } = plan.plan;
-  const storeId = await readStoreId(store);
-  const session = await openSession({
-    temporal: options.temporal,
-    namespace: options.namespace,
-    store: options.storeUrl,
-    sandbox: request.sandbox,
-    engine: options.engine,
-    kubernetes: kubernetesFile(request.kubernetes, options.env),
-    concurrency: request.concurrency,
-    env: options.env,
-    say: view.say,
-  });
-  try {
-    if (signal.aborted) return null;
-    await startWorkflow(session, {
-      sweep,
-      plan: plan.ref,
-      gatesOnly: options.gatesOnly,
-      ...(request.budget === null ? {} : { deadlineMs: Date.now() + request.budget.wall_hours * 3_600_000 }),
-      carried: null,
-    });
-    if (!options.detach) return await follow(session, plan, request.concurrency, context);
-    if (plan.resumed)
-      await tellConcurrency(
-        session,
-        { sweep, concurrency: request.concurrency },
-        { signal: AbortSignal.timeout(detachedWaitMs), say: view.say },
-      );
-    return null;
-  } finally {
-    await endSession(session, { store, storeId, sweep, hurry, say: view.say });
-  }
-}
 
 interface RunContext {
   readonly options: RunOptions;
@@ -175,18 +63,10 @@ interface RunContext {
   readonly hurry: AbortSignal;
 }
 
-function announce(plan: Plan, options: RunOptions, resumed: boolean): string {
-  const what = options.gatesOnly
-    ? `audit ${plan.sweep}: `
-    : `sweep ${plan.sweep}: ${countTrials(shapeOf(plan))} trials of `;
-  return `${what}${plan.tasks.length} tasks planned, ${plan.rejected.length} tasks rejected at reading${resumed ? ' (going on with it)' : ''}`;
-}
-
-/** The result that a sweep has already; null where something is left to do: trials, or tasks that were refused for now. */
-async function resultAlready(store: Store, plan: StoredPlan): Promise<SweepSummary | null> {
-  if (countTrials(shapeOf(plan.plan)) > 0 && !plan.resumed) return null;
-  if (plan.resumed && (await hasRefusals(store, plan.plan.sweep))) return null;
-  const summary = await readSummary(store, plan.plan.sweep);
+/** What a sweep has come to of which nothing is left to do: no trials, no tasks that were refused for now; else null. */
+async function resultAlready(store: Store, { plan }: StoredPlan): Promise<SweepSummary | null> {
+  if (await hasRefusals(store, plan.sweep)) return null;
+  const summary = await readSummary(store, plan.sweep);
   return summary.planned === 0 || isComplete(summary) ? summary : null;
 }
 
@@ -204,11 +84,11 @@ function interruptOf(options: RunOptions, say: (line: string) => void): StagedIn
   );
 }
 
-/** What stopped a sweep: its own last word, or what was thrown on the way; null where nothing did. */
-async function failureOf(grade: () => Promise<SweepProgress | null>): Promise<ClassifiedError | null> {
+/** The failure with a class that stopped the work; null where none did. */
+async function failureOf(work: () => Promise<void>): Promise<ClassifiedError | null> {
   try {
-    const stop = (await grade())?.stopped;
-    return stop?.failureClass ? stoppedError(stop.failureClass, stop.line) : null;
+    await work();
+    return null;
   } catch (error) {
     if (error instanceof ClassifiedError) return error;
     throw error;
@@ -229,7 +109,8 @@ async function summaryDespite(
 }
 
 /**
- * Grades what a request asks for and follows to the end. What stops it once its plan is kept stands in its end.
+ * Grades what a request asks for and follows to the end. What stops it once it is planned stands in its end. Nothing is
+ * written of a start that is refused: another command may be running the same sweep.
  * @throws InputError, or ClassifiedError where it could not be planned.
  */
 export async function runSweep(request: SweepRequest, store: Store, options: RunOptions): Promise<RunEnd> {
@@ -246,48 +127,164 @@ export async function runSweep(request: SweepRequest, store: Store, options: Run
   }
 }
 
+/** What was asked for, held against what stands: nothing of it is written yet. */
+interface Asked {
+  readonly request: SweepRequest;
+  readonly plan: Plan;
+  /** The plan stands under its name. */
+  readonly stands: boolean;
+  /** Known-rate models that this process serves. */
+  readonly own: readonly string[];
+}
+
 async function planAndGrade(request: SweepRequest, store: Store, context: RunContext): Promise<RunEnd> {
   const { options, view, signal } = context;
   await store.check();
   const set = await readRequestedTasks(request, options.env);
-  const knownRates = await serveKnownRates(request.models, request.tasks, options);
+  const own = ownKnownRates(request.models, request.tasks, options.temporal);
+  if (options.temporal !== null) await checkTemporal(options.temporal, options.namespace);
+  // Its packages are content: one that no plan names is nobody's.
+  const plan = await makePlan(request, set, store);
+  const { sweep } = plan;
+  const standing = await standingPlan(store, plan);
+  if (own.length > 0) await checkSeed(store, sweep, options.seed);
+  const over = { plan: { plan: standing?.plan ?? plan }, stopped: null, interrupted: false };
+  if (plan.tasks.length === 0) {
+    const { resumed } = await keepPlan(store, plan);
+    view.say(announcement(plan, options.gatesOnly, resumed));
+    return { ...over, summary: await readSummary(store, sweep) };
+  }
+  const already = options.gatesOnly || standing === null ? null : await resultAlready(store, standing);
+  if (already !== null) {
+    if (options.splits !== null) await putSplits(store, sweep, options.splits);
+    view.say(completeLine(already, options.detach));
+    return { ...over, summary: already };
+  }
+  const refused = options.gatesOnly ? null : await failureOf(() => askModels(request, plan, options));
+  if (refused !== null) {
+    const summary =
+      standing === null ? summarise(plan, new Map(), [], []) : await summaryDespite(refused, store, sweep);
+    return { ...over, summary, stopped: refused };
+  }
+  const stopped = await failureOf(async () => {
+    const stop = (await execute({ request, plan, stands: standing !== null, own }, store, context))?.stopped;
+    if (stop?.failureClass) throw stoppedError(stop.failureClass, stop.line);
+  });
+  const summary = await summaryDespite(stopped, store, sweep);
+  return { ...over, summary, stopped, interrupted: signal.aborted };
+}
+
+/** @throws ClassifiedError where a model is not to be had. */
+async function askModels(request: SweepRequest, { scaffolds }: Plan, { env }: RunOptions): Promise<void> {
+  const away = await checkModels(request.models, scaffolds, env);
+  for (const line of away) note(`${line}: the sweep begins without it`);
+}
+
+/** Runs the workflow of a plan in a session of its own, and ends what it started for it. */
+async function execute(asked: Asked, store: Store, context: RunContext): Promise<SweepProgress | null> {
+  const { options, view, signal, hurry } = context;
+  const { request } = asked;
+  checkNotInterrupted(signal);
+  const session = await openSession({
+    temporal: options.temporal,
+    namespace: options.namespace,
+    store: options.storeUrl,
+    sandbox: request.sandbox,
+    engine: options.engine,
+    kubernetes: kubernetesFile(request.kubernetes, options.env),
+    concurrency: request.concurrency,
+    env: options.env,
+    say: view.say,
+  }).catch(async (error: unknown) => {
+    throw (await unjoinable(error, asked, options)) ?? error;
+  });
+  const { plan, storeId, knownRates } = await begin(asked, store, context).catch(async (error: unknown) => {
+    await session
+      .stop()
+      .catch((fault: unknown) => view.say(`not everything that was started has ended: ${String(fault)}`));
+    throw error;
+  });
+  const { sweep } = plan.plan;
+  const { concurrency, budget } = request;
+  const worker = session.startWorker();
   try {
-    // Before anything is written: what is refused leaves no plan.
-    if (options.temporal !== null) await checkTemporal(options.temporal, options.namespace);
-    if (signal.aborted) {
-      throw new InputError(
-        'interrupted: nothing was started; the same command starts again',
-        exitCodes.interrupted,
-      );
+    if (signal.aborted) return null;
+    await startWorkflow(session, {
+      sweep,
+      plan: plan.ref,
+      gatesOnly: options.gatesOnly,
+      ...(budget === null ? {} : { deadlineMs: Date.now() + budget.wall_hours * 3_600_000 }),
+      carried: null,
+    });
+    if (!options.detach) {
+      return await followWorkflow(session.client, plan, { worker, concurrency, view, signal });
     }
-    const plan = await keepPlan(store, await makePlan(request, set, store));
-    const { sweep, scaffolds, tasks } = plan.plan;
-    await putSettings(store, sweep, request, {
+    if (plan.resumed) {
+      const within = { signal: AbortSignal.timeout(detachedWaitMs), say: view.say };
+      await tellConcurrency(session.client, { sweep, concurrency }, within);
+    }
+    return null;
+  } finally {
+    await endSession({ ...session, worker }, { store, storeId, sweep, hurry, say: view.say });
+    await knownRates?.close();
+  }
+}
+
+interface Begun {
+  readonly plan: StoredPlan;
+  readonly storeId: string;
+  readonly knownRates: KnownRateServer | null;
+}
+
+/** Writes plan and settings: the server is ours or answers, so nothing refuses this start, and no worker of ours reads them yet. */
+async function begin(
+  { request, plan: asked, own }: Asked,
+  store: Store,
+  { options, view, signal }: RunContext,
+): Promise<Begun> {
+  const knownRates = await serveKnownRates(own, request.tasks, options.seed);
+  try {
+    checkNotInterrupted(signal);
+    const plan = await keepPlan(store, asked);
+    await putSettings(store, asked.sweep, request, {
       knownRateUrl: knownRates?.url ?? null,
       seed: options.seed,
       splits: options.splits,
     });
-    view.say(announce(plan.plan, options, plan.resumed));
+    view.say(announcement(plan.plan, options.gatesOnly, plan.resumed));
     if (request.concurrency > concurrencyLimit)
       view.say(
         `concurrency ${request.concurrency} is more than a sweep takes: ${concurrencyLimit} run at once`,
       );
-    const already = options.gatesOnly ? null : await resultAlready(store, plan);
-    if (already !== null) return { plan, summary: already, stopped: null, interrupted: false };
-    const stopped = await failureOf(async () => {
-      if (!options.gatesOnly) {
-        const away = await checkModels(request.models, knownRates?.url ?? null, scaffolds, options.env);
-        for (const line of away) note(`${line}: the sweep begins without it`);
-      }
-      return tasks.length === 0 || signal.aborted ? null : await execute(request, plan, store, context);
-    });
-    return {
-      plan,
-      summary: await summaryDespite(stopped, store, sweep),
-      stopped,
-      interrupted: signal.aborted,
-    };
-  } finally {
+    return { plan, storeId: await readStoreId(store), knownRates };
+  } catch (error) {
     await knownRates?.close();
+    throw error;
   }
+}
+
+/** @throws InputError (exit 130) */
+function checkNotInterrupted(signal: AbortSignal): void {
+  if (!signal.aborted) return;
+  throw new InputError(
+    'interrupted: nothing was started; the same command starts again',
+    exitCodes.interrupted,
+  );
+}
+
+/** What to do where another command runs the server that this one wanted, and its models cannot join it there; else null. */
+async function unjoinable(
+  error: unknown,
+  { plan, stands, own }: Asked,
+  { temporal, storeUrl }: RunOptions,
+): Promise<InputError | null> {
+  if (!(error instanceof InputError) || temporal !== null || own.length === 0) return null;
+  const address = await embeddedAddress(storeUrl);
+  if (address === null) return null;
+  const watch = `passband sweep watch ${plan.sweep}${flagText('--store', storeUrl)}`;
+  const mend = stands ? `where it grades this sweep, ${watch} follows it; else wait` : 'wait';
+  return new InputError(
+    `another command runs the embedded Temporal server of this store (${address}), and its worker does not reach ${own.join(', ')} in this process: ${mend} for its end, or give another --store`,
+    exitCodes.unavailable,
+  );
 }

@@ -9,12 +9,13 @@ import { formatLabels, splitsOf } from './bands.ts';
 import { defaultSeed, seedOf } from './calibrate.ts';
 import { collect, positiveInt } from './numbers.ts';
 import { exitCodes, flagText, note, printJson, printLine } from './output.ts';
-import { readLabels } from './results.ts';
+import { readBands } from './results.ts';
 import { checkSandbox, withSandbox, type SandboxOption } from './sandbox-option.ts';
 import { readSplits } from './splits.ts';
 import { storeUrl, useStore, withStore, type StoreOption } from './store-option.ts';
 import type { SweepSummary } from './summary.ts';
 import { readSweepFile } from './sweep-file.ts';
+import { countOf, rejectedNote, rejectionLine } from './sweep-lines.ts';
 import { SweepFileSchema, type SweepRequest } from './sweep-request.ts';
 import { runSweep, type RunEnd } from './sweep-run.ts';
 
@@ -54,7 +55,8 @@ type StartFlags = SweepFlags &
 export const sweepExits = [
   'Exits 0 where every planned trial is counted, 3 where coverage is below 1, 2 on bad input or where an operator must',
   'mend something (a model that is not served, an open network), 69 where a server, store, engine or cluster does not',
-  'answer, 78 on a bad file of the Kubernetes driver, 130 on Ctrl-C.',
+  'answer, 78 on a bad file of the Kubernetes driver, 130 on Ctrl-C. A rejected task has no planned trial: a line on',
+  'stderr says how many were rejected, and check --strict and audit exit 3.',
 ].join('\n');
 
 const knownRates = [
@@ -152,8 +154,8 @@ export function formatSummary(summary: SweepSummary): string {
       .map(([name, count]) => `${name} ${count}`)
       .join(', ') || 'none';
   return [
-    ...summary.rejected.map((task) => `rejected: ${task.task}: ${task.reason}: ${task.message}`),
-    `sweep ${summary.sweep}: ${summary.counted} of ${summary.planned} planned trials counted (coverage ${summary.coverage.toFixed(3)}), ${summary.rejected.length} tasks rejected`,
+    ...summary.rejected.map(rejectionLine),
+    `sweep ${summary.sweep}: ${summary.counted} of ${countOf(summary.planned, 'planned trial')} counted (coverage ${summary.coverage.toFixed(3)}), ${countOf(summary.rejected.length, 'task')} rejected`,
     `results: ${counts(summary.results)}; endings: ${counts(summary.endings)}; not counted: ${counts(summary.failures)}`,
   ].join('\n');
 }
@@ -226,11 +228,14 @@ async function start(file: string | undefined, flags: StartFlags): Promise<void>
     if (flags.json === true) {
       printJson(sweepDocument(end));
     } else if (flags.detach !== true) {
-      printLine(formatLabels(await readLabels(store, sweep, await splitsOf(store, sweep, undefined))));
+      const { labels } = await readBands(store, sweep, await splitsOf(store, sweep, undefined));
+      printLine(formatLabels(labels));
       printLine(formatSummary(end.summary));
       const which = `${sweep}${flagText('--store', given)}`;
       printLine(`results: ${store.url} (passband bands ${which}, passband trial list ${which})`);
     }
+    const rejected = rejectedNote(end.plan.plan, end.summary, request.tasks);
+    if (rejected !== null) note(rejected);
     process.exitCode = flags.detach === true ? exitCodes.done : exitCodeOf(end);
   });
 }

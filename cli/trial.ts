@@ -5,7 +5,7 @@ import { trialName, verdictKey } from '../domain/layout.ts';
 import { readPlan } from '../store/verdicts.ts';
 import { formatTable, printJson, printLine } from './output.ts';
 import { readTrials, type TrialResult } from './results.ts';
-import { useStore, withStore, type StoreOption } from './store-option.ts';
+import { commandText, readStore, withStore, type StoreOption } from './store-option.ts';
 import { idLines } from './trial-ids.ts';
 
 type ListOptions = StoreOption & { readonly json?: boolean };
@@ -68,7 +68,7 @@ function listCommand(): Command {
     .argument('<sweep>', 'the name of a sweep')
     .option('--json', 'print a JSON array')
     .action(async (sweep: string, options: ListOptions) => {
-      const trials = await useStore(
+      const trials = await readStore(
         options,
         async (store) => await readTrials(store, await readPlan(store, sweep)),
       );
@@ -87,7 +87,7 @@ function showCommand(): Command {
     )
     .option('--json', 'print the stored object as it is')
     .action(async (sweep: string, name: string, options: ListOptions) => {
-      const found = await useStore(options, async (store) => {
+      const found = await readStore(options, async (store) => {
         const trials = await readTrials(store, await readPlan(store, sweep));
         const result = trials.find((one) => isNamed(one, name));
         if (result === undefined) return undefined;
@@ -97,7 +97,7 @@ function showCommand(): Command {
       });
       if (found === undefined) {
         throw new InputError(
-          `sweep ${sweep} has no trial ${name}: passband trial list ${sweep} shows those that are planned`,
+          `sweep ${sweep} has no trial ${name}: ${commandText(`trial list ${sweep}`, options)} shows those that are planned`,
         );
       }
       if (options.json === true) {

@@ -25,6 +25,7 @@ interface Disagreement {
 
 interface ModelCalibration {
   readonly model: string;
+  readonly scaffold: string;
   /** The rate in its name. */
   readonly rate: number;
   readonly counted: number;
@@ -42,6 +43,7 @@ export interface Calibration {
   readonly disagree: readonly Disagreement[];
   /** Planned trials without a verdict: they neither agree nor disagree. */
   readonly missing: readonly Pick<CalibrationRow, 'task' | 'model' | 'scaffold' | 'attempt'>[];
+  /** One for each model under each scaffold: what a model means is the same under all of them, so they are no draws of their own. */
   readonly perModel: readonly ModelCalibration[];
   /** Something was counted, nothing disagrees, and no model's p-value is below the gate. */
   readonly ok: boolean;
@@ -65,20 +67,10 @@ export function calibrate(rows: readonly CalibrationRow[], seed: number): Calibr
     .map(({ task, model, scaffold, attempt, solve, result, reward }): Disagreement => {
       return { task, model, scaffold, attempt, meant: solve ? 'pass' : 'fail', result, reward };
     });
-  const perModel = [...new Set(rows.map(({ model }) => model))].sort().map((model): ModelCalibration => {
-    const own = counted.filter((row) => row.model === model);
-    const passed = own.filter((row) => row.passed).length;
-    const rate = rateOf(model);
-    if (rate === null) throw new RangeError(`${model} is not a known-rate model`);
-    return {
-      model,
-      rate,
-      counted: own.length,
-      meant: own.filter(({ solve }) => solve).length,
-      passed,
-      passRate: own.length === 0 ? null : passed / own.length,
-      pValue: binomialTest(passed, own.length, rate),
-    };
+  const cells = new Map(rows.map(({ model, scaffold }) => [`${model} ${scaffold}`, { model, scaffold }]));
+  const perModel = [...cells.keys()].sort().flatMap((key): ModelCalibration[] => {
+    const cell = cells.get(key);
+    return cell === undefined ? [] : [cellCalibration(cell, counted)];
   });
   return {
     agree: counted.length - disagree.length,
@@ -88,5 +80,30 @@ export function calibrate(rows: readonly CalibrationRow[], seed: number): Calibr
       .map(({ task, model, scaffold, attempt }) => ({ task, model, scaffold, attempt })),
     perModel,
     ok: counted.length > 0 && disagree.length === 0 && perModel.every(({ pValue }) => pValue >= pValueGate),
+  };
+}
+
+interface Counted extends CalibrationRow {
+  readonly solve: boolean;
+  readonly passed: boolean;
+}
+
+function cellCalibration(
+  { model, scaffold }: Pick<CalibrationRow, 'model' | 'scaffold'>,
+  counted: readonly Counted[],
+): ModelCalibration {
+  const own = counted.filter((row) => row.model === model && row.scaffold === scaffold);
+  const passed = own.filter((row) => row.passed).length;
+  const rate = rateOf(model);
+  if (rate === null) throw new RangeError(`${model} is not a known-rate model`);
+  return {
+    model,
+    scaffold,
+    rate,
+    counted: own.length,
+    meant: own.filter(({ solve }) => solve).length,
+    passed,
+    passRate: own.length === 0 ? null : passed / own.length,
+    pValue: binomialTest(passed, own.length, rate),
   };
 }

@@ -23,6 +23,7 @@ export const GateRowSchema = z.object({
   format: GateRecordSchema.shape.format,
   version: GateRecordSchema.shape.version,
   outcome: GateRecordSchema.shape.outcome,
+  reason: GateRecordSchema.shape.reason,
   oracleVerified: GateRecordSchema.shape.oracleVerified,
 });
 type GateRow = z.infer<typeof GateRowSchema>;

@@ -128,7 +128,7 @@ class FilesystemStore implements Store {
   }
 
   async check(): Promise<void> {
-    await this.#write(Buffer.from('check\n'), 'it', async (temporary) => {
+    await this.#write(Buffer.from('check\n'), this.#temporary, async (temporary) => {
       await link(temporary, `${temporary}.linked`);
       await rm(`${temporary}.linked`);
     });

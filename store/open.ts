@@ -43,6 +43,23 @@ export async function openStore(location: string, env: Environment = {}): Promis
   }
 }
 
+/** The folder that everything in a store lies in. */
+const storeFolder = 'v1/';
+
+/** Opens a store that is only read. @throws InputError as openStore does, and where nothing was written there. */
+export async function openWrittenStore(location: string, env: Environment = {}): Promise<Store> {
+  const store = await openStore(location, env);
+  try {
+    for await (const folder of store.listFolders('')) if (folder === storeFolder) return store;
+    throw new InputError(
+      `no store at ${store.url}: nothing was written there yet; give the --store that the sweep was started with`,
+    );
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
 function folderOf(location: string): string {
   try {
     return fileURLToPath(location);

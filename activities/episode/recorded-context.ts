@@ -1,6 +1,7 @@
 // What the server says of what it serves, over its record: asked once an episode, and from then on always the same.
 import type { ContextRecord } from '../../domain/episode.ts';
 import { ClassifiedError } from '../../domain/errors.ts';
+import type { FailureClass } from '../../domain/failures.ts';
 import type { ModelProbe } from '../../model/probe.ts';
 import type { EpisodeSession } from './session.ts';
 import { contexts, digestOf } from './turn-records.ts';
@@ -11,10 +12,15 @@ const requestDigest = digestOf('context');
 export const findContext = ({ records }: Pick<EpisodeSession, 'records'>): Promise<ContextRecord | null> =>
   records.find(contexts, 0, requestDigest);
 
+const refusals: ReadonlySet<FailureClass> = new Set(['Forbidden', 'ModelNotFound', 'ConfigInvalid']);
+
+/** Whether a server that is there does not tell: it lists no models now, or lets nobody read the list. */
+export const tellsNothing = (error: unknown): error is ClassifiedError =>
+  error instanceof ClassifiedError && refusals.has(error.failureClass);
+
 /**
- * The record, made where it is not there. A server that lists no models now, or lets nobody read the list, did so as the
- * sweep began: it is asked again, and no moment's trouble becomes the context of a whole episode.
- * @throws ClassifiedError ModelUnavailable
+ * The record, made where it is not there. Of a server that does not tell nothing is recorded: a moment's trouble would be
+ * the context of a whole episode. @throws ClassifiedError, as the probe
  */
 export async function readContext(
   { records, signal }: Pick<EpisodeSession, 'records' | 'signal'>,
@@ -22,11 +28,7 @@ export async function readContext(
 ): Promise<ContextRecord> {
   const known = await findContext({ records });
   if (known !== null) return known;
-  const { contextTokens, serving } = await probe(signal).catch((error: unknown) => {
-    signal.throwIfAborted();
-    if (!(error instanceof ClassifiedError) || error.failureClass === 'ModelUnavailable') throw error;
-    throw new ClassifiedError('ModelUnavailable', error.message, { cause: error });
-  });
+  const { contextTokens, serving } = await probe(signal);
   return await records.write(contexts, 0, {
     format: 'passband.context',
     version: 1,

@@ -13,7 +13,7 @@ import type { ModelProbe } from '../../model/probe.ts';
 import { TimeUp } from './ending.ts';
 import { PromptIdsChain } from './prompt-ids.ts';
 import type { EpisodeSession } from './session.ts';
-import { findContext, readContext } from './recorded-context.ts';
+import { findContext, readContext, tellsNothing } from './recorded-context.ts';
 import { promptInIds } from './tokens-in.ts';
 import { digestOf, replies } from './turn-records.ts';
 
@@ -85,9 +85,14 @@ export class RecordedModel implements Model {
     });
   }
 
+  /** A server that does not tell did so as the sweep began: it is asked again, as one that is away. */
   readonly promptTokensLimit = (): Promise<number | null> =>
     this.#session.call(async () => {
-      const { contextTokens } = await this.#readContext();
+      const { contextTokens } = await this.#readContext().catch((error: unknown) => {
+        throw tellsNothing(error)
+          ? new ClassifiedError('ModelUnavailable', error.message, { cause: error })
+          : error;
+      });
       return contextTokens === null ? null : promptLimit(contextTokens, this.#options.maxTokens);
     });
 
@@ -102,7 +107,7 @@ export class RecordedModel implements Model {
     try {
       await this.#readContext();
     } catch (error) {
-      if (!(error instanceof ClassifiedError) || error.failureClass !== 'ModelUnavailable') throw error;
+      if (!tellsNothing(error)) throw error;
     }
   }
 

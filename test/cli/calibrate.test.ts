@@ -15,6 +15,7 @@ import { planOf } from '../support/sweep-data.ts';
 const trial = { task: 't', model: 'known-rate-0.5', scaffold: 'terminus-2', attempt: 3 };
 const model = {
   model: 'known-rate-0.5',
+  scaffold: 'terminus-2',
   rate: 0.5,
   counted: 16,
   meant: 8,
@@ -53,7 +54,7 @@ it('names each verdict that is not what was meant, and says what that means', ()
 it('names the model whose rate chance does not explain', () => {
   const far = { ...model, model: 'known-rate-0.9', rate: 0.9, passed: 0, passRate: 0, pValue: 1e-16 };
   expect(formatCalibration({ ...good, perModel: [model, far], ok: false })).toMatch(
-    /NOT ok: known-rate-0\.9 passed 0 of 16, further from 0\.900 than chance explains \(p < 0\.001\), though each is what was meant: which trials are counted is no matter of chance$/,
+    /NOT ok: known-rate-0\.9 under terminus-2 passed 0 of 16, further from 0\.900 than chance explains \(p < 0\.001\), though each is what was meant: which trials are counted is no matter of chance$/,
   );
 });
 

@@ -42,6 +42,23 @@ it('has an ETA as soon as a trial was counted since it looked first, and none be
   expect(eta({ ...progress, counted: 8 })).toBe(' | ETA 80 s');
 });
 
+it('has no ETA while nothing can finish, and does not count that time into the pace', () => {
+  let now = 0;
+  const eta = etaSince(() => now);
+  eta(progress);
+  now = 10_000;
+  const counted = { ...progress, counted: 8 };
+  expect(eta(counted)).toBe(' | ETA 80 s');
+  const away = { ...counted, inFlight: 0, parked: 4, gates: { ...progress.gates, inFlight: 0 } };
+  const model = { ...away, paused: ['runEpisode: model m at http://m/v1: ECONNREFUSED'] };
+  expect(eta(model)).toBe(' | waits for the model');
+  now = 100_000;
+  expect(eta({ ...away, paused: ['putVerdict: the store /s failed at v1/x'] })).toBe(
+    ' | waits for what is away',
+  );
+  expect(eta({ ...model, inFlight: 1 })).toBe(' | ETA 80 s');
+});
+
 it('says failure classes, waits and generations begun anew where there are any', () => {
   const line = progressLine({
     ...progress,

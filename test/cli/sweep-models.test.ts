@@ -20,7 +20,7 @@ const scaffold = (name: string): PlannedScaffold => ({
 const models = (): ModelRequest[] =>
   SweepFileSchema.parse({ tasks: 't', models: [{ name: 'm', endpoint: servers.map(({ url }) => url) }] })
     .models;
-const check = (of = 'terminus-2') => checkModels(models(), null, [scaffold(of)], {});
+const check = (of = 'terminus-2') => checkModels(models(), [scaffold(of)], {});
 
 it('says nothing where all of them serve the model', async () => {
   for (const server of servers) server.use(lists('m'));
@@ -51,7 +51,7 @@ it('asks nobody where no scaffold needs a model', async () => {
 async function checkTokensIn(tokensIn: boolean, endpoint: string[], name = 'm'): Promise<void> {
   const models = [{ name, endpoint, tokens_in: tokensIn }];
   const request = SweepFileSchema.parse({ tasks: 't', models });
-  await checkModels(request.models, null, [scaffold('terminus-2')], {});
+  await checkModels(request.models, [scaffold('terminus-2')], {});
 }
 
 it('a model that is sent ids needs a server that gives those of a chat', async () => {

@@ -49,6 +49,18 @@ describe('calibrate', () => {
     expect(found.perModel.every(({ meant: m, passed }) => m === passed)).toBe(true);
   });
 
+  it('holds each scaffold’s passes against the rate by itself: under all of them the draw is the same', () => {
+    const own = meant('known-rate-0.5', 9);
+    const rows = [...own, ...own.map((row) => ({ ...row, scaffold: 'bash' }))];
+    const found = calibrate(rows, seed);
+    expect(found.perModel.map(({ scaffold, counted }) => [scaffold, counted])).toEqual([
+      ['bash', 72],
+      ['terminus-2', 72],
+    ]);
+    const [once] = calibrate(own, seed).perModel;
+    expect(found.perModel.map(({ pValue }) => pValue)).toEqual([once?.pValue, once?.pValue]);
+  });
+
   it('does not depend on the order of the verdicts', () => {
     const rows = [...meant('known-rate-0.5', 6), ...meant('known-rate-0.1', 6)];
     expect(calibrate(rows.toReversed(), seed)).toEqual(calibrate(rows, seed));

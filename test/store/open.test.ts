@@ -1,7 +1,9 @@
 // Locations of stores: what each means, and what is said of those that mean nothing.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStore, parseS3Url } from '../../store/open.ts';
+import { openStore, openWrittenStore, parseS3Url } from '../../store/open.ts';
 
 describe('a location', () => {
   it.each([
@@ -46,6 +48,23 @@ describe('a location', () => {
     expect(refused).toContain('credentials do not belong in a URL');
     expect(refused).not.toMatch(/hidden|AKIA1/);
   });
+});
+
+it('a store that is only read must have been written, whatever else lies there', async () => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'passband-open-'));
+  try {
+    const store = await openStore(dir);
+    await store.put('notes/a', Buffer.from('a'));
+    await expect(openWrittenStore(dir)).rejects.toMatchObject({
+      name: 'InputError',
+      message: expect.stringContaining(`no store at ${store.url}`) as unknown,
+    });
+    await store.put('v1/store.json', Buffer.from('{}'));
+    const written = await openWrittenStore(dir);
+    expect(written.url).toBe(store.url);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
 });
 
 describe('an S3 URL', () => {

@@ -54,7 +54,9 @@ describe('sweeps', () => {
     expect(await readPlan(store, 'first')).toEqual(plan);
     await expect(readPlan(store, 'frist')).rejects.toMatchObject({
       name: 'InputError',
-      message: expect.stringMatching(/^no sweep "frist" in file:.*: passband sweep list shows/) as unknown,
+      message: expect.stringMatching(
+        /^no sweep "frist" in file:.*: npx passband sweep list --store 'file:.*' shows/,
+      ) as unknown,
     });
   });
 

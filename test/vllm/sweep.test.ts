@@ -101,7 +101,12 @@ async function grade(): Promise<string> {
   const request = {
     name: sweep,
     tasks: 'tasks',
-    models: served.map((name) => ({ name, endpoint, sampling: { temperature: 1, seed: 7, maxTokens: 64 } })),
+    // Charged by its tokens: how fast they come is a matter of what else this machine does.
+    clock: 'nominal',
+    models: served.map((name) => ({
+      ...{ name, endpoint, nominal_tokens_per_second: 50 },
+      sampling: { temperature: 1, seed: 7, maxTokens: 64 },
+    })),
     scaffolds: scaffolds.map((name) => ({ name, options: { max_turns: 4 } })),
     ...{ attempts, concurrency: 4, sandbox: 'kubernetes', kubernetes: '/etc/passband/kubernetes.yaml' },
   };
