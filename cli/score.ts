@@ -14,7 +14,7 @@ import { openReplacingFile } from './replacing-file.ts';
 import { readTrials, type TrialResult } from './results.ts';
 import { formatScores, summariseTrial, type ScoredTrial } from './score-report.ts';
 import { scoreTrial } from './score-trial.ts';
-import { readStore, withStore, type StoreOption } from './store-option.ts';
+import { commandText, readStore, withStore, type StoreOption } from './store-option.ts';
 import { isNamed, spokenName } from './trial.ts';
 
 interface ScoreOptions extends StoreOption {
@@ -31,7 +31,12 @@ type Counted = TrialResult & { readonly verdict: NonNullable<TrialResult['verdic
 const lineEveryMs = 15_000;
 
 /** @throws InputError where a name is no trial's, a trial has no verdict, or nothing is there to score */
-async function trialsToScore(store: Store, sweep: string, names: readonly string[]): Promise<Counted[]> {
+async function trialsToScore(
+  store: Store,
+  sweep: string,
+  names: readonly string[],
+  options: StoreOption,
+): Promise<Counted[]> {
   const all = await readTrials(store, await readPlan(store, sweep));
   const chosen =
     names.length === 0
@@ -40,7 +45,7 @@ async function trialsToScore(store: Store, sweep: string, names: readonly string
           const found = all.find((result) => isNamed(result, name));
           if (found !== undefined) return found;
           throw new InputError(
-            `sweep ${sweep} has no trial ${name}: passband trial list ${sweep} shows those that are planned`,
+            `sweep ${sweep} has no trial ${name}: ${commandText(`trial list ${sweep}`, options)} shows those that are planned`,
           );
         });
   const counted = chosen.map((result): Counted => {
@@ -106,7 +111,7 @@ async function score(
   names: readonly string[],
   options: ScoreOptions,
 ): Promise<void> {
-  const trials = await trialsToScore(store, sweep, names);
+  const trials = await trialsToScore(store, sweep, names, options);
   const scorer = scorerOf(options);
   const interrupt = onInterrupt();
   const out = options.out === undefined ? null : await openReplacingFile(options.out);

@@ -24,7 +24,7 @@ export function storeUrl(options: StoreOption): string {
 
 /** A command for a person to paste: on the store that this one was given. */
 export const commandText = (command: string, { store }: StoreOption): string =>
-  `npx passband ${command}${flagText('--store', store)}`;
+  `passband ${command}${flagText('--store', store)}`;
 
 /** Opens the store, hands it over, and closes it whatever happens. */
 export async function useStore<T>(options: StoreOption, work: (store: Store) => Promise<T>): Promise<T> {

@@ -42,7 +42,7 @@ export async function readPlan(store: Store, sweep: string): Promise<Plan> {
   const plan = await readJson(store, planKey(sweep), PlanSchema);
   if (plan === null) {
     throw new InputError(
-      `no sweep "${sweep}" in ${store.url}: npx passband sweep list --store '${store.url}' shows those that are there`,
+      `no sweep "${sweep}" in ${store.url}: passband sweep list --store '${store.url}' shows those that are there`,
     );
   }
   return plan;

@@ -30,9 +30,9 @@ it('are handed over where something was written', async () => {
 });
 
 it.each([
-  [{}, 'npx passband sweep list'],
-  [{ store: './results' }, 'npx passband sweep list --store ./results'],
-  [{ store: 's3://b/p?region=eu' }, "npx passband sweep list --store 's3://b/p?region=eu'"],
+  [{}, 'passband sweep list'],
+  [{ store: './results' }, 'passband sweep list --store ./results'],
+  [{ store: 's3://b/p?region=eu' }, "passband sweep list --store 's3://b/p?region=eu'"],
 ])('with %j a command is one to paste', (options, text) => {
   expect(commandText('sweep list', options)).toBe(text);
 });

@@ -81,11 +81,9 @@ it('a sweep whose command was ended is one that the same command goes on with', 
 it('a cancelled sweep is told with a command to paste', () => {
   const flags = { temporal: 'temporal:7233', namespace: 'team', store: 's3://b/p?region=eu' };
   expect(cancelledNote('first', flags)).toBe(
-    "sweep first is being cancelled: npx passband sweep watch first --temporal temporal:7233 --namespace team --store 's3://b/p?region=eu' follows it to its end",
+    "sweep first is being cancelled: passband sweep watch first --temporal temporal:7233 --namespace team --store 's3://b/p?region=eu' follows it to its end",
   );
-  expect(cancelledNote('first', { namespace: 'default' })).toContain(
-    ': npx passband sweep watch first follows',
-  );
+  expect(cancelledNote('first', { namespace: 'default' })).toContain(': passband sweep watch first follows');
 });
 
 it('the list of a store that is not there says so, and one without sweeps is an empty table', async () => {

@@ -55,7 +55,7 @@ describe('sweeps', () => {
     await expect(readPlan(store, 'frist')).rejects.toMatchObject({
       name: 'InputError',
       message: expect.stringMatching(
-        /^no sweep "frist" in file:.*: npx passband sweep list --store 'file:.*' shows/,
+        /^no sweep "frist" in file:.*: passband sweep list --store 'file:.*' shows/,
       ) as unknown,
     });
   });
