@@ -76,9 +76,14 @@ describe('tasks that are not there', () => {
   });
 
   test.each(['trial list', 'bands', 'calibrate', 'sweep status'])(
-    '%s of a sweep that the store does not have says so',
+    '%s of a sweep that the store does not have says so, and where nothing was ever written as well',
     async (command) => {
-      expectRefusal(await scene.run([...command.split(' '), 'none']), 2, /no sweep "none"/);
+      const store = path.join(scene.dir, 'written');
+      await mkdir(path.join(store, 'v1/sweeps/other'), { recursive: true });
+      await writeFile(path.join(store, 'v1/sweeps/other/settings.json'), '{}');
+      const asked = [...command.split(' '), 'none', '--store'];
+      expectRefusal(await scene.run([...asked, store]), 2, /no sweep "none"/);
+      expectRefusal(await scene.run([...asked, path.join(scene.dir, 'nothing')]), 2, /no store at .*nothing/);
     },
   );
 });
@@ -131,7 +136,7 @@ describe('a part that does not answer', () => {
         69,
         /no namespace elsewhere: make it/,
       );
-      expectRefusal(await scene.run(['sweep', 'status', 'unplanned']), 2, /no sweep "unplanned"/);
+      expectRefusal(await scene.run(['sweep', 'status', 'unplanned']), 2, /no (sweep "unplanned"|store at)/);
       const worker = await scene.run(['worker', ...named]);
       expect(worker.code).toBe(69);
       expect(worker.stderr).toMatch(
