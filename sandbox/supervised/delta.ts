@@ -114,7 +114,8 @@ async function take(
   const paths = taken.map(({ stat }) => stat.path);
   const tooBig =
     selection.tooMany || bytes > limitBytes || Buffer.byteLength(JSON.stringify(paths)) > maxPathBytes;
-  const content = tooBig || paths.length === 0 ? null : await getContent(sandbox, { paths, bytes, sink });
+  const content =
+    tooBig || paths.length === 0 ? null : await getContent(sandbox, { paths, limitBytes, sink });
   const hardLinks = content?.hardLinks ?? new Map<string, string>();
   const gone = new Set(content?.missing);
   const vanished = [...gone].map((path) => ({ path, why: 'gone when it was to be read' }));
@@ -147,10 +148,14 @@ interface Content {
 
 async function getContent(
   sandbox: Supervised,
-  { paths, bytes, sink }: { readonly paths: readonly string[]; readonly bytes: number; readonly sink: Sink },
+  {
+    paths,
+    limitBytes,
+    sink,
+  }: { readonly paths: readonly string[]; readonly limitBytes: number; readonly sink: Sink },
 ): Promise<Content> {
-  // Headers, long names and padding come on top of the content.
-  const maxBytes = bytes + (paths.length + 1) * 8_192;
+  // Headers, long names and padding come on top of the content; a file may have grown since its size was read.
+  const maxBytes = limitBytes + (paths.length + 1) * 8_192;
   const request = { op: 'get', paths, recursive: false, exclude: [], maxBytes };
   return recovering(sandbox, 'the delta', async (connection) => {
     const hardLinks = new Map<string, string>();

@@ -17,7 +17,7 @@ export const clusterPlatform: Platform = {
   // restartPolicy Never.
   restarts: false,
   limitsPids: false,
-  readsAccounts: false,
+  followsAccounts: false,
   // The project's nodes have cgroup v1; kubelets with v2 take the whole container.
   memoryEnds: ownCluster ? 'process' : 'sandbox',
   setuidGains: true,

@@ -67,7 +67,7 @@ export function contextOf(kind: ImageKind): readonly Entry[] {
 export const enginePlatform: Platform = {
   restarts: true,
   limitsPids: true,
-  readsAccounts: true,
+  followsAccounts: true,
   memoryEnds: 'process',
   setuidGains: false,
   diskNoticeMs: 6_000,

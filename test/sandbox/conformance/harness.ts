@@ -15,8 +15,8 @@ export interface Platform {
   readonly restarts: boolean;
   /** It limits the processes of one sandbox. Those of a pod are its node's to limit. */
   readonly limitsPids: boolean;
-  /** Each new connection looks up accounts in the sandbox's own /etc/passwd. */
-  readonly readsAccounts: boolean;
+  /** An /etc/passwd that links to itself keeps new connections out; one that is a directory does everywhere. */
+  readonly followsAccounts: boolean;
   /** What runs out of memory: one process, or the sandbox whole (kubelets with cgroup v2 and no singleProcessOOMKill). */
   readonly memoryEnds: 'process' | 'sandbox';
   /** A user of the task that is not root may become root by setuid: sudo works. */
