@@ -9,6 +9,7 @@ import { rateText } from './numbers.ts';
 import { formatTable, note, printJson, printLine } from './output.ts';
 import { readBands, type SweepBands } from './results.ts';
 import { readSplits } from './splits.ts';
+import { coverageIn } from './summary.ts';
 import { readStore, withStore, type StoreOption } from './store-option.ts';
 
 interface BandsOptions extends StoreOption {
@@ -73,9 +74,8 @@ export function formatCoverage(
   sweep: string,
   { planned, counted, rejected }: Omit<SweepBands, 'labels'>,
 ): string {
-  const coverage = planned === 0 ? 0 : counted / planned;
   const lines = [
-    `sweep ${sweep}: ${counted} of ${planned} planned trials counted (coverage ${coverage.toFixed(3)})`,
+    `sweep ${sweep}: ${counted} of ${planned} planned trials counted (coverage ${coverageIn({ planned, counted }).toFixed(3)})`,
   ];
   if (rejected.length > 0) {
     const which = rejected.map(({ task, reason }) => `${task} (${reason})`).join(', ');

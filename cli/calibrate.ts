@@ -10,6 +10,7 @@ import { readPlan } from '../store/verdicts.ts';
 import { rateText } from './numbers.ts';
 import { exitCodes, formatTable, printJson, printLine } from './output.ts';
 import { readTrials } from './results.ts';
+import { coverageIn } from './summary.ts';
 import { readStore, withStore, type StoreOption } from './store-option.ts';
 
 export const defaultSeed = 7;
@@ -66,7 +67,7 @@ export function calibrationReport(calibration: Calibration): CalibrationReport {
   const counted = agree + disagree.length;
   const planned = counted + missing.length;
   const why = ok ? null : reasonOf(calibration, counted);
-  return { ...calibration, planned, counted, coverage: planned === 0 ? 0 : counted / planned, why };
+  return { ...calibration, planned, counted, coverage: coverageIn({ planned, counted }), why };
 }
 
 function reasonOf({ disagree, perModel }: Calibration, counted: number): string {

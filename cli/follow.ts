@@ -13,12 +13,17 @@ const pollMs = 1_000;
 /** That long without an answer is worth a line, and again each time that long has passed. */
 const quietMs = 15_000;
 
+/** What the server, or the way to it, said: in one line. */
+export function serviceFault({ cause, message }: ServiceError): string {
+  const [line = ''] = (cause instanceof Error ? cause.message : message).split('\n');
+  return line;
+}
+
 /** The server that ran a sweep is not there any more. */
 class ServerGoneError extends InputError {
   constructor(sweep: string, error: ServiceError) {
-    const why = error.cause instanceof Error ? error.cause.message : error.message;
     super(
-      `the Temporal server of sweep ${sweep} does not answer any more (${why.split('\n')[0] ?? ''}): the sweep goes on where it is back`,
+      `the Temporal server of sweep ${sweep} does not answer any more (${serviceFault(error)}): the sweep goes on where it is back`,
       exitCodes.unavailable,
     );
     this.name = 'ServerGoneError';

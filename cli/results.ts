@@ -8,7 +8,7 @@ import { GateRowSchema, VerdictRowSchema, labelsOf, type Label } from '../statis
 import { readJson } from '../store/objects.ts';
 import type { Store } from '../store/port.ts';
 import { readGates, readPlan, readVerdicts, trialsOf } from '../store/verdicts.ts';
-import { summarise, type SweepSummary } from './summary.ts';
+import { rejectionsOf, summarise, type SweepSummary } from './summary.ts';
 
 const readsAtOnce = 32;
 
@@ -32,15 +32,11 @@ export async function readBands(
   const verdicts = [];
   for await (const { verdict } of readVerdicts(store, plan, VerdictRowSchema)) verdicts.push(verdict);
   const labels = labelsOf({ plan, gates, verdicts, splits });
-  const atGate = plan.tasks.flatMap(({ id }) => {
-    const gate = gates.get(id);
-    return gate?.outcome === 'rejected' ? [{ task: id, reason: gate.reason ?? 'invalid' }] : [];
-  });
   return {
     labels,
     planned: labels.reduce((sum, { k }) => sum + k, 0),
     counted: labels.reduce((sum, { n_counted: counted }) => sum + counted, 0),
-    rejected: [...plan.rejected.map(({ task, reason }) => ({ task, reason })), ...atGate],
+    rejected: rejectionsOf(plan, gates).all,
   };
 }
 

@@ -19,8 +19,11 @@ export interface SweepSummary {
 /** What a build said last, on several lines, as one that a list can hold. */
 const oneLine = (text: string): string => text.trim().replaceAll(/\s*\n\s*/g, ' | ');
 
+/** As much of a gate record as its rejection needs. */
+export type GateRejection = Pick<GateRecord, 'outcome' | 'reason' | 'message'>;
+
 /** A gate's rejection in the shape of the reader's. */
-export function gateRejection(task: string, gate: GateRecord): Rejection | null {
+export function gateRejection(task: string, gate: GateRejection): Rejection | null {
   if (gate.outcome !== 'rejected') return null;
   return {
     task,
@@ -38,6 +41,27 @@ function tally(values: Iterable<string>): Record<string, number> {
   return Object.fromEntries(Object.entries(counts).sort(([a], [b]) => a.localeCompare(b)));
 }
 
+type Counts = Pick<SweepSummary, 'planned' | 'counted'>;
+
+/** counted / planned; 0 of nothing. */
+export const coverageIn = ({ planned, counted }: Counts): number => (planned === 0 ? 0 : counted / planned);
+
+/** Whether every planned trial is counted. */
+export const isComplete = ({ planned, counted }: Counts): boolean => planned > 0 && counted === planned;
+
+/** What was rejected of a plan: at reading, then at the gate. */
+export function rejectionsOf(
+  plan: Pick<Plan, 'tasks' | 'rejected'>,
+  gates: ReadonlyMap<string, GateRejection>,
+): { readonly all: readonly Rejection[]; readonly atGate: number } {
+  const atGate = plan.tasks.flatMap(({ id }) => {
+    const gate = gates.get(id);
+    const rejection = gate === undefined ? null : gateRejection(id, gate);
+    return rejection === null ? [] : [rejection];
+  });
+  return { all: [...plan.rejected, ...atGate], atGate: atGate.length };
+}
+
 /**
  * Folds what the store holds of a sweep. `lastFailures` holds, for each trial without a verdict that failed, the
  * record of its last generation.
@@ -48,19 +72,15 @@ export function summarise(
   verdicts: readonly Pick<Verdict, 'result' | 'ending'>[],
   lastFailures: readonly Pick<FailureRecord, 'failureClass'>[],
 ): SweepSummary {
-  const atGate = plan.tasks.flatMap((task) => {
-    const gate = gates.get(task.id);
-    const rejection = gate === undefined ? null : gateRejection(task.id, gate);
-    return rejection === null ? [] : [rejection];
-  });
-  const kept = { ...shapeOf(plan), tasks: plan.tasks.length - atGate.length };
-  const planned = countTrials(kept);
+  const { all, atGate } = rejectionsOf(plan, gates);
+  const planned = countTrials({ ...shapeOf(plan), tasks: plan.tasks.length - atGate });
+  const counted = verdicts.length;
   return {
     sweep: plan.sweep,
     planned,
-    counted: verdicts.length,
-    coverage: planned === 0 ? 0 : verdicts.length / planned,
-    rejected: [...plan.rejected, ...atGate],
+    counted,
+    coverage: coverageIn({ planned, counted }),
+    rejected: all,
     results: tally(verdicts.map((verdict) => verdict.result)),
     endings: tally(verdicts.map((verdict) => verdict.ending)),
     failures: tally(lastFailures.map((failure) => failure.failureClass)),

@@ -9,7 +9,7 @@ import { progressLine, progressView } from './progress.ts';
 import { readSummary } from './results.ts';
 import { connectTemporal, embeddedAddress } from './session.ts';
 import { commandText, readStore, storeUrl, withStore, type StoreOption } from './store-option.ts';
-import type { SweepSummary } from './summary.ts';
+import { isComplete, type SweepSummary } from './summary.ts';
 import { defaultNamespace, formatSummary, type ServerFlags } from './sweep-start.ts';
 
 type Flags = StoreOption & Pick<ServerFlags, 'temporal' | 'namespace'> & { readonly json?: boolean };
@@ -27,9 +27,6 @@ function withServer(command: Command): Command {
 type Counts = Pick<SweepSummary, 'counted' | 'planned'>;
 
 const countsText = ({ counted, planned }: Counts): string => `${counted} of ${planned} counted`;
-
-/** Whether the store holds all of a sweep: there is nothing of it to follow or to cancel. */
-const isComplete = ({ counted, planned }: Counts): boolean => planned > 0 && counted === planned;
 
 /**
  * The server that a sweep runs on, and a client of it.

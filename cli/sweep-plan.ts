@@ -3,7 +3,7 @@ import { InputError } from '../domain/errors.ts';
 import { planKey } from '../domain/layout.ts';
 import type { Ref } from '../domain/refs.ts';
 import { PlanSchema, type Plan, type SweepSettings } from '../domain/sweep.ts';
-import { putJsonOnce, readJson, refOf } from '../store/objects.ts';
+import { putJsonOnce, readJsonAndRef } from '../store/objects.ts';
 import type { Store } from '../store/port.ts';
 import { putSweepSettings, readSweepSettings } from '../store/settings.ts';
 import { differences } from './plan-difference.ts';
@@ -21,17 +21,16 @@ export interface StoredPlan {
  * @throws InputError where it is another one, with the difference.
  */
 export async function standingPlan(store: Store, plan: Plan): Promise<StoredPlan | null> {
-  const there = await readJson(store, planKey(plan.sweep), PlanSchema);
-  const bytes = there === null ? null : await store.get(planKey(plan.sweep));
-  if (there === null || bytes === null) return null;
-  const found = differences(there, plan);
+  const there = await readJsonAndRef(store, planKey(plan.sweep), PlanSchema);
+  if (there === null) return null;
+  const found = differences(there.value, plan);
   if (found.length > 0) {
     const more = found.length > 5 ? ` (and ${found.length - 5} more)` : '';
     throw new InputError(
       `sweep ${plan.sweep} has another plan in ${store.url}: ${found.slice(0, 5).join('; ')}${more}. Give this one another --name, or ask for the same plan to go on`,
     );
   }
-  return { plan: there, ref: refOf(planKey(plan.sweep), bytes), resumed: true };
+  return { plan: there.value, ref: there.ref, resumed: true };
 }
 
 /**

@@ -11,14 +11,15 @@ import type { SweepProgress } from '../workflows/reports.ts';
 import { stoppedError } from './follow.ts';
 import { onInterrupt, onInterrupts, type StagedInterrupt } from './interrupt.ts';
 import { ownKnownRates, serveKnownRates } from './known-rate.ts';
-import { exitCodes, flagText, note } from './output.ts';
+import { exitCodes, note } from './output.ts';
 import { makePlan, readRequestedTasks } from './plan.ts';
 import { progressView, type ProgressView } from './progress.ts';
 import { readSummary } from './results.ts';
 import { kubernetesFile } from './sandbox-option.ts';
 import { endSession } from './session-end.ts';
 import { checkTemporal, embeddedAddress, openSession } from './session.ts';
-import { summarise, type SweepSummary } from './summary.ts';
+import { commandText } from './store-option.ts';
+import { isComplete, summarise, type SweepSummary } from './summary.ts';
 import { announcement, completeLine } from './sweep-lines.ts';
 import { checkModels } from './sweep-models.ts';
 import { checkSeed, keepPlan, putSettings, putSplits, standingPlan, type StoredPlan } from './sweep-plan.ts';
@@ -50,10 +51,6 @@ export interface RunEnd {
 
 /** How long a command that does not follow waits for a worker to hear of its concurrency. */
 const detachedWaitMs = 5_000;
-
-/** Whether nothing of a sweep is left to be graded. */
-const isComplete = (summary: SweepSummary): boolean =>
-  summary.planned > 0 && summary.counted === summary.planned;
 
 interface RunContext {
   readonly options: RunOptions;
@@ -281,7 +278,7 @@ async function unjoinable(
   if (!(error instanceof InputError) || temporal !== null || own.length === 0) return null;
   const address = await embeddedAddress(storeUrl);
   if (address === null) return null;
-  const watch = `passband sweep watch ${plan.sweep}${flagText('--store', storeUrl)}`;
+  const watch = commandText(`sweep watch ${plan.sweep}`, { store: storeUrl });
   const mend = stands ? `where it grades this sweep, ${watch} follows it; else wait` : 'wait';
   return new InputError(
     `another command runs the embedded Temporal server of this store (${address}), and its worker does not reach ${own.join(', ')} in this process: ${mend} for its end, or give another --store`,

@@ -12,7 +12,7 @@ import { exitCodes, flagText, note, printJson, printLine } from './output.ts';
 import { readBands } from './results.ts';
 import { checkSandbox, withSandbox, type SandboxOption } from './sandbox-option.ts';
 import { readSplits } from './splits.ts';
-import { storeUrl, useStore, withStore, type StoreOption } from './store-option.ts';
+import { commandText, storeUrl, useStore, withStore, type StoreOption } from './store-option.ts';
 import type { SweepSummary } from './summary.ts';
 import { readSweepFile } from './sweep-file.ts';
 import { countOf, rejectedNote, rejectionLine } from './sweep-lines.ts';
@@ -231,8 +231,9 @@ async function start(file: string | undefined, flags: StartFlags): Promise<void>
       const { labels } = await readBands(store, sweep, await splitsOf(store, sweep, undefined));
       printLine(formatLabels(labels));
       printLine(formatSummary(end.summary));
-      const which = `${sweep}${flagText('--store', given)}`;
-      printLine(`results: ${store.url} (passband bands ${which}, passband trial list ${which})`);
+      const on = given === undefined ? {} : { store: given };
+      const [bands, trials] = [commandText(`bands ${sweep}`, on), commandText(`trial list ${sweep}`, on)];
+      printLine(`results: ${store.url} (${bands}, ${trials})`);
     }
     const rejected = rejectedNote(end.plan.plan, end.summary, request.tasks);
     if (rejected !== null) note(rejected);

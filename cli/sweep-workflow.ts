@@ -16,7 +16,7 @@ import {
   type SweepInput,
 } from '../workflows/messages.ts';
 import type { SweepProgress } from '../workflows/reports.ts';
-import { followSweep } from './follow.ts';
+import { followSweep, serviceFault } from './follow.ts';
 import type { ProgressView } from './progress.ts';
 import type { Session } from './session.ts';
 import type { StoredPlan } from './sweep-plan.ts';
@@ -43,9 +43,8 @@ export async function startWorkflow(
     });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    const why = error.cause instanceof Error ? error.cause.message.split('\n')[0] : undefined;
     throw new InputError(
-      `the Temporal server at ${address} started no workflow (${why ?? error.message}): see its log`,
+      `the Temporal server at ${address} started no workflow (${serviceFault(error)}): see its log`,
       69,
     );
   }

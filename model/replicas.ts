@@ -76,16 +76,27 @@ export function createReplicatedClient({
     among: urls.length > 1,
   }));
 
-  const ask = async ({ probing = false, ...input }: ReplicatedAsk): Promise<RawAnswer> => {
-    if (probing) return await askAny(input);
+  const preferenceFor = (sessionId: string): readonly Replica[] =>
+    preferenceOf(sessionId, replicas, ({ shown }) => shown);
+
+  /** Asks one after the other, until one answers. */
+  const inTurn = async <T>(
+    these: readonly Replica[],
+    asking: (replica: Replica) => Promise<T | ModelTrouble>,
+  ): Promise<T> => {
     const troubles: ModelTrouble[] = [];
-    for (const replica of preferenceOf(input.sessionId, replicas, ({ shown }) => shown)) {
-      const asked = await askOne(replica, input);
+    for (const replica of these) {
+      const asked = await asking(replica);
       if (!(asked instanceof ModelTrouble)) return asked;
       troubles.push(asked);
     }
     throw together(options.servedName, troubles);
   };
+
+  const ask = async ({ probing = false, ...input }: ReplicatedAsk): Promise<RawAnswer> =>
+    probing
+      ? await askAny(input)
+      : await inTurn(preferenceFor(input.sessionId), (replica) => askOne(replica, input));
 
   const askAny = async (input: AskInput): Promise<RawAnswer> => {
     const answered = new AbortController();
@@ -110,21 +121,16 @@ export function createReplicatedClient({
 
   /** What samples nothing and takes no place in a queue: servers that are left for now are asked last. */
   const aside = async <T>(sessionId: string, asking: (client: ModelClient) => Promise<T>): Promise<T> => {
-    const preferred = preferenceOf(sessionId, replicas, ({ shown }) => shown);
-    const [here, left] = [true, false].map((wanted) =>
-      preferred.filter(({ admission }) => (admission.left === null) === wanted),
-    );
-    const troubles: ModelTrouble[] = [];
-    for (const replica of [...(here ?? []), ...(left ?? [])]) {
+    const leftLast = preferenceFor(sessionId).toSorted((a, b) => Number(isLeft(a)) - Number(isLeft(b)));
+    return await inTurn(leftLast, async (replica) => {
       try {
         return await asking(replica.client);
       } catch (reason) {
         const error = failureAt(replica, reason);
-        if (!(error instanceof ModelTrouble)) throw error;
-        troubles.push(error);
+        if (error instanceof ModelTrouble) return error;
+        throw error;
       }
-    }
-    throw together(options.servedName, troubles);
+    });
   };
 
   const probe = async (signal?: AbortSignal, sessionId?: string): Promise<ReplicatedProbe> => {
@@ -157,6 +163,8 @@ export function createReplicatedClient({
     },
   };
 }
+
+const isLeft = ({ admission }: Replica): boolean => admission.left !== null;
 
 /** What a failure means where others are left to ask: there a refusal is no more than that one is away. */
 function failureAt({ among }: Replica, error: unknown): unknown {

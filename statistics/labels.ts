@@ -24,6 +24,7 @@ export const GateRowSchema = z.object({
   version: GateRecordSchema.shape.version,
   outcome: GateRecordSchema.shape.outcome,
   reason: GateRecordSchema.shape.reason,
+  message: GateRecordSchema.shape.message,
   oracleVerified: GateRecordSchema.shape.oracleVerified,
 });
 type GateRow = z.infer<typeof GateRowSchema>;

@@ -51,7 +51,6 @@ export function* idSequences(records: readonly ReplyRecord[], place: string): Ge
       if (current.sampled.length > 0) yield current;
       current = { ids: prefix, sampled: [], brokenBy: { call, index: breakIndex, cause: breakCause } };
     }
-    // In place: a copy a turn would be the square of an episode.
     for (const id of suffix) current.ids.push(id);
     if (completionIds === null) continue;
     current.sampled.push({ call, from: current.ids.length, ids: completionIds, logprobs, text });

@@ -91,6 +91,16 @@ export async function readJson<T>(
   return body === null ? null : decodeJson(body, { key, schema, ...(upgrades && { upgrades }) });
 }
 
+/** The same with the object's reference, of one reading. Errors as of readJson. */
+export async function readJsonAndRef<T>(
+  store: Store,
+  key: string,
+  schema: z.ZodType<T>,
+): Promise<{ readonly value: T; readonly ref: Ref } | null> {
+  const body = await store.get(key);
+  return body === null ? null : { value: decodeJson(body, { key, schema }), ref: refOf(key, body) };
+}
+
 /** The value of a JSON object that a reference names, its digest checked. Errors as of readRef and readJson. */
 export async function readJsonRef<T>(store: Store, ref: Ref, schema: z.ZodType<T>): Promise<T> {
   return decodeJson(await readRef(store, ref), { key: ref.key, schema });

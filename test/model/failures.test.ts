@@ -2,7 +2,6 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ClassifiedError } from '../../domain/errors.ts';
 import type { FailureClass } from '../../domain/failures.ts';
 import { createModelClient, type ModelClient } from '../../model/client.ts';
 import { Secret } from '../../model/secret.ts';
@@ -15,6 +14,7 @@ import {
   stream,
   type ScriptedServer,
 } from './scripted-server.ts';
+import { failureOf } from '../support/failure-of.ts';
 
 let server: ScriptedServer;
 let client: ModelClient;
@@ -26,15 +26,6 @@ const clientOf = (url: string): ModelClient =>
     sampling: { maxTokens: 512 },
     timeouts: { firstTokenMs: 2_000, stallMs: 1_000, trailingMs: 100, probeMs: 1_000, connectMs: 1_000 },
   });
-
-async function failureOf(asking: Promise<unknown>): Promise<ClassifiedError> {
-  const error = await asking.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof ClassifiedError)) throw new Error(`no classified failure: ${String(error)}`);
-  return error;
-}
 
 const ask = () => client.ask({ messages: [{ role: 'user', content: 'hi' }], sessionId: 's', attempt: 1 });
 

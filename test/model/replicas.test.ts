@@ -1,6 +1,5 @@
 // Several real servers of one model: where a session is asked, and what a server that cannot serve changes.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ClassifiedError } from '../../domain/errors.ts';
 import { Admission } from '../../model/admission.ts';
 import { readEndpoint } from '../../model/endpoint.ts';
 import { preferenceOf } from '../../model/rendezvous.ts';
@@ -14,6 +13,7 @@ import {
   type Script,
   type ScriptedServer,
 } from './scripted-server.ts';
+import { failureOf } from '../support/failure-of.ts';
 
 const serves = (name: string): Script => stream(chunk({ content: name, finish: 'stop' }), done);
 const list = (context: number | null): string =>
@@ -63,15 +63,6 @@ const serverAt = (at: number): ScriptedServer => {
   if (server === undefined) throw new RangeError(`no server ${at}`);
   return server;
 };
-
-async function failureOf(asking: Promise<unknown>): Promise<ClassifiedError> {
-  const error = await asking.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof ClassifiedError)) throw new Error(`no classified failure: ${String(error)}`);
-  return error;
-}
 
 /** Of a server that is there and serves nobody, or not this model: a gateway in a rollout. */
 const refusals: [string, Script, string][] = [

@@ -3,12 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AgentClock } from '../../../activities/episode/clock.ts';
 import { RecordedModel } from '../../../activities/episode/recorded-model.ts';
-import { RecordedTerminal } from '../../../activities/episode/recorded-terminal.ts';
-import { EpisodeSession } from '../../../activities/episode/session.ts';
 import { trajectoryOf } from '../../../activities/episode/trajectory.ts';
-import { TurnRecords } from '../../../activities/episode/turn-records.ts';
 import { observationKey, replyKey } from '../../../domain/layout.ts';
 import type { ChatMessage, EpisodeEnd, TrajectoryStep } from '../../../domain/ports.ts';
 import type { RawAnswer, RawToolCall } from '../../../model/answer.ts';
@@ -18,6 +14,7 @@ import { bash } from '../../../scaffolds/bash/index.ts';
 import { openFilesystemStore } from '../../../store/filesystem.ts';
 import type { Store } from '../../../store/port.ts';
 import { FakeSandbox, quiet } from '../fake-driver.ts';
+import { agentSpec, chargedClock, openSession, openTerminal } from './recorded-scene.ts';
 
 const prefix = 'v1/sweeps/s/trials/t/m/x/01/g001/';
 const raw = (text: string, toolCalls?: readonly RawToolCall[]): RawAnswer => ({
@@ -61,14 +58,7 @@ interface Worked {
 
 /** One worker plays the episode; it is lost when its n-th command has been done and not yet recorded. */
 async function work(lostAt = Infinity): Promise<Worked> {
-  const session = new EpisodeSession({
-    records: await TurnRecords.open(store, prefix, 0),
-    clock: new AgentClock({ limitMs: 60_000, kind: 'charged', tokensPerSecond: null }),
-    signal: new AbortController().signal,
-    attempt: 1,
-    now: () => new Date('2026-01-01T00:00:00.000Z'),
-    beat: () => undefined,
-  });
+  const session = await openSession(store, prefix, { clock: chargedClock(60_000) });
   const asked: AskInput[] = [];
   const model = new RecordedModel(session, {
     name: 'm',
@@ -87,26 +77,15 @@ async function work(lostAt = Infinity): Promise<Worked> {
       }),
   });
   const commands: Command[] = [];
-  const image = { reference: 'i', digest: 'd' };
-  const spec = { name: 'pb-1-agent', image, labels: {}, cpus: 1, memoryMiB: 1, diskMiB: 1, pids: 1 };
-  const sandbox = new FakeSandbox(
-    { ...spec, env: {}, workdir: null, network: 'deny', baseline: true, lifetimeSec: 60 },
-    {
-      ...quiet,
-      onRun: (command) => {
-        commands.push(command);
-        if (commands.length >= lostAt) return Promise.reject(new Error('the worker is lost'));
-        return { stdout: Buffer.from(`out of ${Buffer.from(command.stdin ?? []).toString()}\n`) };
-      },
+  const sandbox = new FakeSandbox(agentSpec, {
+    ...quiet,
+    onRun: (command) => {
+      commands.push(command);
+      if (commands.length >= lostAt) return Promise.reject(new Error('the worker is lost'));
+      return { stdout: Buffer.from(`out of ${Buffer.from(command.stdin ?? []).toString()}\n`) };
     },
-  );
-  const terminal = new RecordedTerminal(session, {
-    sandbox,
-    terminal: { user: null, columns: 160, rows: 40, cwd: null, env: {}, limitBytes: 10_000 },
-    user: 'agent',
-    seqBase: 0,
-    commandPrefix: 'run-0',
   });
+  const terminal = openTerminal(session, sandbox, { user: 'agent' });
   let kept: readonly ChatMessage[] = [];
   const steps: TrajectoryStep[] = [];
   const input = { instruction: 'Do it.', solutionEnv: {}, options: bash.parseOptions({}) };

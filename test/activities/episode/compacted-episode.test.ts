@@ -3,12 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AgentClock } from '../../../activities/episode/clock.ts';
 import { RecordedModel } from '../../../activities/episode/recorded-model.ts';
-import { RecordedTerminal } from '../../../activities/episode/recorded-terminal.ts';
-import { EpisodeSession } from '../../../activities/episode/session.ts';
 import { trajectoriesOf } from '../../../activities/episode/trajectories.ts';
-import { TurnRecords } from '../../../activities/episode/turn-records.ts';
 import type { EpisodeEnd, TerminalAction, TrajectoryStep } from '../../../domain/ports.ts';
 import { startKnownRateServer, type KnownRateServer } from '../../../instruments/known-rate/server.ts';
 import { createModelClient, type ModelClient } from '../../../model/client.ts';
@@ -17,6 +13,7 @@ import { openFilesystemStore } from '../../../store/filesystem.ts';
 import type { Store } from '../../../store/port.ts';
 import { plainTask } from '../../instruments/known-data.ts';
 import { FakeSandbox, quiet } from '../fake-driver.ts';
+import { agentSpec, chargedClock, openSession, openTerminal, unlessLost } from './recorded-scene.ts';
 
 const sessionId = 's/plain/m/terminus-2/1/1/main';
 
@@ -88,15 +85,8 @@ async function play(
   options: Readonly<Record<string, unknown>>,
   { dieAt = Infinity, generation = 1 } = {},
 ): Promise<Played> {
-  const clock = new AgentClock({ limitMs: 600_000, kind: 'charged', tokensPerSecond: null });
-  const session = new EpisodeSession({
-    records: await TurnRecords.open(store, `v1/sweeps/s/trials/plain/m/x/01/g00${generation}/`, 0),
-    clock,
-    signal: new AbortController().signal,
-    attempt: 1,
-    now: () => new Date(),
-    beat: () => undefined,
-  });
+  const clock = chargedClock(600_000);
+  const session = await openSession(store, `v1/sweeps/s/trials/plain/m/x/01/g00${generation}/`, { clock });
   const model: RecordedModel = new RecordedModel(session, {
     name: 'm',
     sessionId,
@@ -105,29 +95,15 @@ async function play(
     client: () =>
       model.replies.length >= dieAt ? Promise.reject(new Error('lost')) : Promise.resolve(client),
   });
-  const image = { reference: 'i', digest: 'd' };
-  const spec = { name: 'pb-1-agent', image, labels: {}, cpus: 1, memoryMiB: 1, diskMiB: 1, pids: 1 };
-  const sandbox = new Printing(
-    { ...spec, env: {}, workdir: null, network: 'deny', baseline: true, lifetimeSec: 60 },
-    quiet,
-  );
-  const terminal = new RecordedTerminal(session, {
-    sandbox,
-    terminal: { user: null, columns: 160, rows: 40, cwd: null, env: {}, limitBytes: 10_000 },
-    user: null,
-    seqBase: 0,
-    commandPrefix: 'run-0',
-  });
+  const sandbox = new Printing(agentSpec, quiet);
+  const terminal = openTerminal(session, sandbox);
   const steps: TrajectoryStep[] = [];
-  const end = await terminus2
-    .episode(
+  const end = await unlessLost(
+    terminus2.episode(
       { instruction: 'Solve it.', solutionEnv: {}, options: terminus2.parseOptions(options) },
       { terminal, model, log: (step) => steps.push(step), keepMessages: () => undefined },
-    )
-    .catch((error: unknown) => {
-      if (error instanceof Error && error.message === 'lost') return null;
-      throw error;
-    });
+    ),
+  );
   return { end, model, steps, sandbox, chargedMs: clock.chargedMs };
 }
 

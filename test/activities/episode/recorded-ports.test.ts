@@ -4,12 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AgentClock } from '../../../activities/episode/clock.ts';
+import type { AgentClock } from '../../../activities/episode/clock.ts';
 import { TimeUp } from '../../../activities/episode/ending.ts';
 import { RecordedModel } from '../../../activities/episode/recorded-model.ts';
-import { RecordedTerminal } from '../../../activities/episode/recorded-terminal.ts';
-import { EpisodeSession } from '../../../activities/episode/session.ts';
-import { TurnRecords } from '../../../activities/episode/turn-records.ts';
+import type { RecordedTerminal } from '../../../activities/episode/recorded-terminal.ts';
 import { ClassifiedError } from '../../../domain/errors.ts';
 import { observationKey, replyKey } from '../../../domain/layout.ts';
 import { ReplyRecordSchema } from '../../../domain/episode.ts';
@@ -20,6 +18,7 @@ import { openFilesystemStore } from '../../../store/filesystem.ts';
 import { readJson } from '../../../store/objects.ts';
 import type { Store } from '../../../store/port.ts';
 import { FakeSandbox, quiet, type Behaviour } from '../fake-driver.ts';
+import { agentSpec, chargedClock, openSession, openTerminal } from './recorded-scene.ts';
 
 const prefix = 'v1/sweeps/s/trials/t/m/x/01/g001/';
 const answer = (text: string, fields: Partial<RawAnswer> = {}): RawAnswer => ({
@@ -66,19 +65,8 @@ interface PortOptions {
 }
 
 async function ports(options: PortOptions = {}): Promise<Ports> {
-  const clock = new AgentClock({
-    limitMs: options.limitMs ?? 60_000,
-    kind: 'charged',
-    tokensPerSecond: null,
-  });
-  const session = new EpisodeSession({
-    records: await TurnRecords.open(store, options.place ?? prefix, 0),
-    clock,
-    signal: options.signal ?? new AbortController().signal,
-    attempt: options.attempt ?? 1,
-    now: () => new Date('2026-01-01T00:00:00.000Z'),
-    beat: () => undefined,
-  });
+  const clock = chargedClock(options.limitMs ?? 60_000);
+  const session = await openSession(store, options.place ?? prefix, { ...options, clock });
   const asked: AskInput[] = [];
   const ask = options.ask ?? ((_input: AskInput, call: number) => Promise.resolve(answer(`reply ${call}`)));
   const model = new RecordedModel(session, {
@@ -96,19 +84,8 @@ async function ports(options: PortOptions = {}): Promise<Ports> {
         probe: options.probe ?? (() => Promise.resolve({ contextTokens: 4_096 })),
       }),
   });
-  const image = { reference: 'i', digest: 'd' };
-  const spec = { name: 'pb-1-agent', image, labels: {}, cpus: 1, memoryMiB: 1, diskMiB: 1, pids: 1 };
-  const sandbox = new FakeSandbox(
-    { ...spec, env: {}, workdir: null, network: 'deny', baseline: true, lifetimeSec: 60 },
-    options.behaviour ?? quiet,
-  );
-  const terminal = new RecordedTerminal(session, {
-    sandbox,
-    terminal: { user: null, columns: 160, rows: 40, cwd: null, env: {}, limitBytes: 10_000 },
-    user: null,
-    seqBase: 4,
-    commandPrefix: 'run-0',
-  });
+  const sandbox = new FakeSandbox(agentSpec, options.behaviour ?? quiet);
+  const terminal = openTerminal(session, sandbox, { seqBase: 4 });
   return { model, terminal, sandbox, clock, asked };
 }
 

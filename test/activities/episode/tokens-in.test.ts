@@ -3,14 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AgentClock } from '../../../activities/episode/clock.ts';
 import { PromptIdsChain } from '../../../activities/episode/prompt-ids.ts';
 import { RecordedModel } from '../../../activities/episode/recorded-model.ts';
-import { RecordedTerminal } from '../../../activities/episode/recorded-terminal.ts';
-import { EpisodeSession } from '../../../activities/episode/session.ts';
 import { tokenIdsOf } from '../../../activities/episode/token-ids.ts';
 import { promptInIds } from '../../../activities/episode/tokens-in.ts';
-import { TurnRecords } from '../../../activities/episode/turn-records.ts';
 import type { ChatMessage, EpisodeEnd } from '../../../domain/ports.ts';
 import type { Sampling, TokensIn } from '../../../domain/sweep.ts';
 import { startKnownRateServer, type KnownRateServer } from '../../../instruments/known-rate/server.ts';
@@ -23,6 +19,7 @@ import type { Store } from '../../../store/port.ts';
 import { readReplies } from '../../../store/replies.ts';
 import { plainTask } from '../../instruments/known-data.ts';
 import { FakeSandbox, quiet } from '../fake-driver.ts';
+import { agentSpec, chargedClock, openSession, openTerminal, unlessLost } from './recorded-scene.ts';
 
 const sessionId = 's/plain/known-rate-1/terminus-2/1/1/main';
 const generation = 'v1/sweeps/s/trials/plain/m/x/01/g001/';
@@ -79,14 +76,7 @@ interface Scene {
 async function play({ tokensIn, sampling = {}, options = {}, page = '', dieAt = Infinity }: Scene) {
   const client = createModelClient({ url: server.url, servedName: 'known-rate-1', apiKey: null, sampling });
   clients.push(client);
-  const session = new EpisodeSession({
-    records: await TurnRecords.open(store, generation, 0),
-    clock: new AgentClock({ limitMs: 600_000, kind: 'charged', tokensPerSecond: null }),
-    signal: new AbortController().signal,
-    attempt: 1,
-    now: () => new Date(),
-    beat: () => undefined,
-  });
+  const session = await openSession(store, generation, { clock: chargedClock(600_000) });
   const model: RecordedModel = new RecordedModel(session, {
     name: 'm',
     sessionId,
@@ -96,29 +86,15 @@ async function play({ tokensIn, sampling = {}, options = {}, page = '', dieAt = 
     client: () =>
       model.replies.length >= dieAt ? Promise.reject(new Error('lost')) : Promise.resolve(client),
   });
-  const image = { reference: 'i', digest: 'd' };
-  const spec = { name: 'pb-1-agent', image, labels: {}, cpus: 1, memoryMiB: 1, diskMiB: 1, pids: 1 };
-  const sandbox = new Showing(
-    { ...spec, env: {}, workdir: null, network: 'deny', baseline: true, lifetimeSec: 60 },
-    quiet,
-  );
+  const sandbox = new Showing(agentSpec, quiet);
   sandbox.page = page;
-  const terminal = new RecordedTerminal(session, {
-    sandbox,
-    terminal: { user: null, columns: 160, rows: 40, cwd: null, env: {}, limitBytes: 10_000 },
-    user: null,
-    seqBase: 0,
-    commandPrefix: 'run-0',
-  });
-  const end: EpisodeEnd | null = await terminus2
-    .episode(
+  const terminal = openTerminal(session, sandbox);
+  const end: EpisodeEnd | null = await unlessLost(
+    terminus2.episode(
       { instruction: 'Solve it.', solutionEnv: {}, options: terminus2.parseOptions(options) },
       { terminal, model, log: () => undefined, keepMessages: () => undefined },
-    )
-    .catch((error: unknown) => {
-      if (error instanceof Error && error.message === 'lost') return null;
-      throw error;
-    });
+    ),
+  );
   const replies = await readReplies(store, generation, 0);
   return { end, replies, typed: sandbox.typed, ids: tokenIdsOf(replies) };
 }
